@@ -1,0 +1,1 @@
+"""The built-in methods, registered like any third party's: one file each."""

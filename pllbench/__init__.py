@@ -1,0 +1,1 @@
+"""pllbench: the benchmark suite for partial-label learning."""

@@ -1,0 +1,212 @@
+"""The contract between a method and the framework. Read this file first.
+
+A method is a `torch.nn.Module` with two required members, `loss` and `predict`. It is made from a
+`Problem`, which holds all that a method may know: candidate sets, the number of epochs and a
+factory for networks. True labels are not in it. The trainer owns everything else: views, batches,
+the optimizer and its schedule, evaluation, checkpoints.
+
+All state is a parameter or a buffer, so that `state_dict` is a complete checkpoint. Schedules are
+functions of `self.epoch`, which the trainer sets and which is constant inside `loss`.
+
+Letters in shape comments: N training instances, B batch, C classes, V views, D features.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Generic, Literal, Protocol, TypeVar
+
+import torch
+from pydantic import BaseModel, ConfigDict
+from torch import Tensor, nn
+
+
+class Hparams(BaseModel):
+    """Hyperparameters of a method: one typed field each, with a default and a docstring.
+
+    A method's mathematics belong here. Optimizer, epochs and network are train settings, candidate
+    sets and views have settings of their own.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class Network(nn.Module):
+    """An encoder and a linear classifier; made by `Problem.make_network`.
+
+    It owns what is the same for every method: mixed precision, memory format, and whether the views
+    of a batch pass one by one or together. Logits and features leave it as float32, outside
+    autocast, so that no loss is ever computed in bfloat16.
+
+    Attributes:
+        num_features: D, the width of the encoder's output.
+        encoder: maps [B, ...] to [B, D].
+        classifier: maps [B, D] to logits [B, C].
+    """
+
+    def __init__(
+        self,
+        encoder: nn.Module,
+        num_features: int,
+        num_classes: int,
+        *,
+        forward_mode: Literal["separate", "concat"] = "separate",
+        bf16: bool = False,
+        channels_last: bool = False,
+    ) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.classifier = nn.Linear(num_features, num_classes)
+        self.num_features = num_features
+        self.forward_mode = forward_mode
+        self.bf16 = bf16
+        self.channels_last = channels_last
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits [B, C] and features [B, D] of one view, float32."""
+        if self.channels_last and x.ndim == 4:
+            x = x.contiguous(memory_format=torch.channels_last)
+        with torch.autocast(x.device.type, dtype=torch.bfloat16, enabled=self.bf16):
+            features = self.encoder(x)  # [B, D]
+            logits = self.classifier(features)  # [B, C]
+        return logits.float(), features.float()
+
+    def views(self, xs: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+        """Logits [V, B, C] and features [V, B, D] of several views of one batch.
+
+        `separate` passes them one after another, in order, so BatchNorm sees the statistics of each
+        view by itself (as the published codes do); `concat` passes them as one batch of V * B.
+        """
+        if self.forward_mode == "concat":
+            logits, features = self(torch.cat(tuple(xs)))
+            return logits.unflatten(0, (len(xs), -1)), features.unflatten(0, (len(xs), -1))
+        outputs = [self(x) for x in xs]
+        return torch.stack([z for z, _ in outputs]), torch.stack([h for _, h in outputs])
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One batch of training instances.
+
+    Attributes:
+        x: one tensor [B, ...] per role in `Method.views`, in that order.
+        index: [B] int64, rows in the training set: the key into N x C state.
+        candidates: [B, C] bool, the candidate sets; every row has at least one True.
+    """
+
+    x: tuple[Tensor, ...]
+    index: Tensor
+    candidates: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What `Method.loss` returns.
+
+    Attributes:
+        loss: scalar with gradient.
+        pseudo: [B] int64, the current guess of the true label: argmax of the target used in this
+            step's loss. The trainer turns it into noise rates. None where there is no such guess.
+        logs: detached scalars on the device, averaged over the epoch. Never `.item()` them: that
+            makes every step wait for the device.
+    """
+
+    loss: Tensor
+    pseudo: Tensor | None = None
+    logs: Mapping[str, Tensor] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """All that a method may know of its task.
+
+    Attributes:
+        candidates: [N, C] bool on the training device.
+        epochs: length of the run.
+        make_network: builds a fresh network on the training device; call it once per network.
+    """
+
+    candidates: Tensor
+    epochs: int
+    make_network: Callable[[], Network]
+
+    @property
+    def num_classes(self) -> int:
+        """C."""
+        return self.candidates.shape[1]
+
+
+class TrainView(Protocol):
+    """The training set as `Method.on_epoch_start` may see it."""
+
+    def batches(self) -> Iterator[Batch]:
+        """Plain instances (no augmentation) in order, each batch with one view."""
+        ...
+
+
+H = TypeVar("H", bound=Hparams)
+
+
+class Method(nn.Module, ABC, Generic[H]):
+    """A partial-label learning method.
+
+    Subclasses set `hparams_type`, build their networks and buffers in `__init__`, and implement
+    `loss` and `predict`. Everything else has a default.
+
+    Attributes:
+        hparams_type: the class of its hyperparameters.
+        version: bumped whenever a change alters the numbers of a run.
+        reference_epochs: the run length in which the paper states its schedules.
+        labels: "true" for supervised references, whose candidate sets are the true labels.
+        epoch: 0-based; set by the trainer before each epoch.
+    """
+
+    hparams_type: ClassVar[type[Hparams]] = Hparams
+    version: ClassVar[int] = 1
+    reference_epochs: ClassVar[int] = 200
+    labels: ClassVar[Literal["candidates", "true"]] = "candidates"
+    epoch: int
+
+    def __init__(self, problem: Problem, hparams: H) -> None:
+        super().__init__()
+        self.hparams = hparams
+        self.epochs = problem.epochs
+        self.epoch = 0
+
+    @property
+    def reference_epoch(self) -> float:
+        """Position in the published schedule: epoch * reference_epochs / epochs.
+
+        A run of the reference length has exactly the paper's schedule; a short one keeps its
+        proportions.
+        """
+        return self.epoch * self.reference_epochs / self.epochs
+
+    @property
+    def views(self) -> tuple[str, ...]:
+        """Roles of the views in `Batch.x`: any of weak, strong, query, key, in any number."""
+        return ("weak",)
+
+    @abstractmethod
+    def loss(self, batch: Batch) -> Step:
+        """Loss of one batch, in training mode. May write buffers (confidence, queue, prototypes).
+
+        Gradients are taken by the trainer; nothing here may wait for the device.
+        """
+
+    @abstractmethod
+    def predict(self, x: Tensor) -> Tensor:
+        """Scores [B, C] of plain instances [B, ...], in eval mode and without gradient.
+
+        The softmax of the scores is taken as the method's class probabilities.
+        """
+
+    def after_step(self, batch: Batch) -> None:
+        """Called after the optimizer's step, without gradient: sees the new weights."""
+
+    def on_epoch_start(self, train: TrainView) -> None:
+        """Called before the first batch of each epoch, without gradient, with `epoch` set."""
+
+    def extra_predictions(self, x: Tensor) -> Mapping[str, Tensor]:
+        """Scores [B, C] of further heads (auxiliary network, ensemble) whose accuracy is logged."""
+        return {}

@@ -1,0 +1,194 @@
+"""One finished run is one record: `<run_id>.json`, and `<run_id>.npz` with its per-epoch columns.
+
+The JSON's existence means that the run is done, so it is written last; both files are written to a
+temporary name, flushed to disk and renamed.
+"""
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field, ValidationError
+
+from pllbench.candidates import Audit
+from pllbench.spec import Frozen, RunSpec, one_line
+
+SCHEMA = 1
+"""Version of the record's layout."""
+
+Select = Literal["last10", "last", "covering_rate", "approximated_accuracy", "oracle"]
+"""Rule that turns a run's epochs into one accuracy. `oracle` is the best test epoch: a diagnostic."""
+
+SELECTS: tuple[Select, ...] = get_args(Select)
+
+Curves = Mapping[str, npt.NDArray[np.float64]]
+"""Per-epoch columns by name, each [epochs]; NaN where a column has no value."""
+
+
+class Result(Frozen):
+    """Summaries of one run, as fractions."""
+
+    accuracy: dict[Select, float]
+    """Test accuracy by selection rule; the hold-out's rules only where the run had a hold-out."""
+    epoch: dict[Select, int]
+    """The epoch (0-based) that a rule chose, for the rules that choose one."""
+    extra: dict[str, float] = {}
+    """Mean of the last 10 epochs' test accuracy of the method's further heads, by name."""
+    class_noise: float | None = None
+    """Share of training rows whose pseudo label is wrong, last epoch."""
+    pairwise_noise: float | None = None
+    """Share of pairs of training rows whose same/different pseudo label is wrong, last epoch."""
+    num_train: int
+    num_test: int
+    num_holdout: int
+
+
+class Provenance(Frozen):
+    """Where a result comes from; nothing here is part of the run's identity."""
+
+    commit: str | None = None
+    """Git commit of the source tree, with `+dirty` where it had changes; None when installed."""
+    versions: dict[str, str] = {}
+    """Versions of Python, the suite, the method's distribution and the numerical libraries."""
+    device: str = "cpu"
+    host: str = ""
+    """Operating system and processor; no host name."""
+    started: str = ""
+    """UTC time, ISO 8601."""
+    seconds: float = 0.0
+    """Wall time of training and evaluation."""
+    peak_memory_mib: float | None = None
+    """Peak resident memory of the worker, or peak allocated memory of the GPU."""
+    audit: Audit
+    """Candidate sets of the training rows (hold-out included)."""
+    resumed_from: tuple[int, ...] = ()
+    """Epochs at which the run went on from a checkpoint."""
+
+
+class Record(Frozen):
+    """A finished run."""
+
+    schema_version: int = Field(default=SCHEMA, alias="schema")
+    spec: RunSpec
+    result: Result
+    provenance: Provenance
+
+    @property
+    def run_id(self) -> str:
+        """Identity of the run, recomputed from its spec."""
+        return self.spec.run_id
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A file in the records folder that cannot be counted, and why."""
+
+    path: Path
+    reason: str
+
+
+def record_path(root: Path, spec: RunSpec) -> Path:
+    """`root/records/<dataset>/<method>/<run_id>.json`."""
+    return root / "records" / spec.dataset / spec.method / f"{spec.run_id}.json"
+
+
+def write_atomic(path: Path, data: bytes) -> None:
+    """Write `data` to `path` so that a reader sees the old file or the whole new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def write(root: Path, record: Record, curves: Curves) -> Path:
+    """Store a finished run, its curves first; gives the path of the JSON."""
+    path = record_path(root, record.spec)
+    buffer = BytesIO()
+    np.savez_compressed(buffer, **curves)  # type: ignore[arg-type]
+    write_atomic(path.with_suffix(".npz"), buffer.getvalue())
+    text = record.model_dump_json(indent=1, by_alias=True)
+    write_atomic(path, text.encode() + b"\n")
+    return path
+
+
+def read(path: Path) -> Record:
+    """The record at `path`.
+
+    Raises:
+        ValueError: the file is no record of this schema, or its spec does not have the id that its
+            name says; the message names the path.
+    """
+    try:
+        fields = json.loads(path.read_bytes())
+    except (ValueError, OSError) as error:
+        raise ValueError(f"{path}: not readable as JSON ({error})") from error
+    found = fields.get("schema") if isinstance(fields, dict) else None
+    if found != SCHEMA:
+        raise ValueError(f"{path}: schema {found!r}, this version reads {SCHEMA}")
+    try:
+        record = Record.model_validate(fields)
+    except ValidationError as error:
+        raise ValueError(one_line(error, str(path))) from error
+    if record.run_id != path.stem:
+        raise ValueError(f"{path}: its spec has the id {record.run_id}, not the file's")
+    return record
+
+
+def read_curves(path: Path) -> dict[str, npt.NDArray[np.float64]]:
+    """Per-epoch columns of the record at `path` (its JSON); each [epochs].
+
+    Raises:
+        ValueError: the file beside the record is missing or damaged.
+    """
+    file = path.with_suffix(".npz")
+    try:
+        with np.load(file, allow_pickle=False) as columns:
+            return {name: columns[name] for name in columns.files}
+    except Exception as error:  # noqa: BLE001 - zipfile, zlib and NumPy each raise their own kind
+        raise ValueError(f"{file}: not readable ({error})") from error
+
+
+def is_done(root: Path, spec: RunSpec) -> bool:
+    """Whether a readable record of this very spec is stored."""
+    path = record_path(root, spec)
+    if not path.exists():
+        return False
+    try:
+        read(path)
+    except ValueError:
+        return False
+    return True
+
+
+def query(root: Path) -> tuple[list[Record], list[Unreadable]]:
+    """All records below `root`, in the order of their paths, and what could not be read."""
+    found: list[Record] = []
+    unreadable: list[Unreadable] = []
+    for path in sorted((root / "records").glob("*/*/*.json")):
+        if path.name.startswith("."):
+            continue
+        try:
+            found.append(read(path))
+        except ValueError as error:
+            unreadable.append(Unreadable(path, str(error)))
+    return found, unreadable
+
+
+def with_ids(records: Iterable[Record], ids: Iterable[str]) -> list[Record]:
+    """Those records whose run_id is in `ids`."""
+    wanted = set(ids)
+    return [record for record in records if record.run_id in wanted]

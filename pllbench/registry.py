@@ -1,0 +1,89 @@
+"""Methods by name, from the entry-point group `pllbench.methods`.
+
+The built-in methods are registered exactly as a third party's are. Names come from package
+metadata, so listing them imports no method and no torch.
+"""
+
+import difflib
+import importlib
+from collections.abc import Iterable
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pllbench.method import Method
+
+GROUP = "pllbench.methods"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A clause for error messages: the nearest match of `name`, else all known names."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name.lower(), names, n=1)
+    return f"did you mean {near[0]}?" if near else f"known: {', '.join(names) or 'none'}"
+
+
+def describe(entry: EntryPoint) -> str:
+    """Distribution and target of an entry point, for messages: `dist 1.0 (module:Class)`."""
+    dist = f"{entry.dist.name} {entry.dist.version}" if entry.dist else "unknown distribution"
+    return f"{dist} ({entry.value})"
+
+
+def method_entries() -> dict[str, EntryPoint]:
+    """All registered methods by name, sorted; nothing is imported.
+
+    Raises:
+        ValueError: two entry points claim one name; both distributions are named.
+    """
+    found: dict[str, EntryPoint] = {}
+    for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name):
+        other = found.setdefault(entry.name, entry)
+        if other.value != entry.value or describe(other) != describe(entry):
+            raise ValueError(
+                f"method {entry.name!r} is registered twice, by {describe(other)} and by "
+                f"{describe(entry)}: uninstall one of them or rename its entry point"
+            )
+    return found
+
+
+def load_method(name: str) -> "type[Method[Any]]":
+    """The class registered as `name`.
+
+    Raises:
+        ValueError: no such name (with the nearest match), its module does not import, or the
+            object is no `Method`; the message names the distribution.
+    """
+    entries = method_entries()
+    if name not in entries:
+        raise ValueError(f"unknown method {name!r}: {did_you_mean(name, entries)}")
+    entry = entries[name]
+    try:
+        cls = entry.load()
+    except Exception as error:  # noqa: BLE001 - a plug-in's module may raise anything
+        raise ValueError(
+            f"method {name!r} of {describe(entry)} cannot be imported: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+    return _require_method(cls, f"method {name!r} of {describe(entry)}")
+
+
+def load_class(target: str) -> "type[Method[Any]]":
+    """The method at `MODULE:CLASS`, registered or not.
+
+    Raises:
+        ValueError: the module does not import, has no such class, or the class is no `Method`.
+    """
+    module_name, _, class_name = target.partition(":")
+    try:
+        cls = getattr(importlib.import_module(module_name), class_name)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"{target!r} cannot be imported: {error}") from error
+    return _require_method(cls, target)
+
+
+def _require_method(cls: object, origin: str) -> "type[Method[Any]]":
+    from pllbench.method import Method
+
+    if not (isinstance(cls, type) and issubclass(cls, Method)):
+        raise ValueError(f"{origin} is not a subclass of pllbench.method.Method")
+    return cls

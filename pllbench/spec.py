@@ -1,0 +1,157 @@
+"""What one run is: a frozen, fully resolved specification, and its identity.
+
+A `RunSpec` holds every setting that may change a number and nothing else. `run_id` is a hash of
+it; device, paths, jobs and checkpoint interval are not part of it.
+"""
+
+import hashlib
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ValidationError,
+)
+
+from pllbench.registry import did_you_mean
+
+CORE_VERSION = 1
+"""Bumped whenever trainer, views, loader or candidates change the numbers of a run."""
+
+NetworkName = Literal["linear", "mlp"]
+Scaling = Literal["none", "zscore", "tfidf"]
+Process = Literal["uniform"]
+Policy = Literal["force", "free", "resample"]
+
+
+class Frozen(BaseModel):
+    """A frozen model that refuses unknown keys; field docstrings become descriptions."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class TrainSpec(Frozen):
+    """Train settings: network, optimizer (SGD) and its schedule, length and precision of a run."""
+
+    network: NetworkName = "linear"
+    """Encoder before the linear classifier."""
+    forward: Literal["separate", "concat"] = "separate"
+    """Pass the views of a batch one by one (BatchNorm statistics per view) or together."""
+    epochs: int = Field(default=200, ge=1)
+    """Passes over the training set."""
+    batch_size: int = Field(default=64, ge=1)
+    """Instances a step; the last batch of an epoch may be smaller, none is dropped."""
+    lr: float = Field(default=0.1, gt=0)
+    """Learning rate at epoch 0."""
+    momentum: float = Field(default=0.9, ge=0, lt=1)
+    """SGD momentum."""
+    weight_decay: float = Field(default=1e-4, ge=0)
+    """SGD weight decay."""
+    schedule: Literal["multistep", "cosine"] = "multistep"
+    """multistep: lr / 10 at each milestone; cosine: from lr down to lr / 1000."""
+    milestones: tuple[Annotated[float, Field(gt=0, le=1)], ...] = (0.5, 0.75)
+    """Shares of the run at which a multistep schedule drops: 100 and 150 of 200 epochs."""
+    precision: Literal["float32", "bf16"] = "float32"
+    """bf16: networks run under bfloat16 autocast; losses stay float32."""
+
+
+class ViewSpec(Frozen):
+    """View settings: scaling of features, and the strength of strong views."""
+
+    scaling: Scaling = "none"
+    """Applied after the view, with statistics of the training rows only."""
+    tfidf_norm: float = Field(default=6.0, gt=0)
+    """L2 norm of every TF-IDF row (an all-zero row stays zero)."""
+    noise_std: float = Field(default=0.1, ge=0)
+    """Strong view of tabular rows: sigma of Gaussian noise, in units of the scaled features."""
+    token_rate: float = Field(default=0.1, ge=0)
+    """Strong view of text rows: random tokens added, as a share of the document's length."""
+    token_law: Literal["uniform", "unigram"] = "uniform"
+    """Law of the added tokens: uniform over the vocabulary, or the corpus's unigram law."""
+
+
+def _rounded(q: float) -> float:
+    return round(q, 10)
+
+
+Rate = Annotated[float, Field(ge=0, le=1), AfterValidator(_rounded)]
+
+
+class CandidateSpec(Frozen):
+    """Candidate settings: the process that turns true labels into candidate sets."""
+
+    process: Process
+    """Name of the generating process."""
+    q: Rate
+    """Rate at which a wrong label becomes a candidate."""
+    policy: Policy = "force"
+    """What happens to a row without a wrong candidate: gets one, stays, or is drawn again."""
+
+
+class RunSpec(Frozen):
+    """One run, fully resolved. Two runs with equal specs give equal results on one machine."""
+
+    method: str
+    """Registered name of the method."""
+    version: int
+    """Version of the method's numbers."""
+    hparams: dict[str, JsonValue]
+    """All hyperparameters."""
+    changed: tuple[str, ...] = ()
+    """Names of those hyperparameters that differ from their declared defaults."""
+    dataset: str
+    """Name of the data set."""
+    digest: str | None = None
+    """Content digest of the user's own data; None for the data sets the suite knows."""
+    candidates: CandidateSpec | None = None
+    """None where sets come with the data, or the method learns from true labels."""
+    seed: int = Field(ge=0)
+    """Seeds initialisation, order and views; also split and candidates unless data_seed is given."""
+    data_seed: int | None = Field(default=None, ge=0)
+    """Seeds split and candidates; the run seed unless given."""
+    holdout: float = Field(default=0.0, ge=0, lt=1)
+    """Share of the training rows kept aside with their candidate sets only."""
+    train: TrainSpec = TrainSpec()
+    views: ViewSpec = ViewSpec()
+    core_version: int = CORE_VERSION
+    """Version of the framework's numbers."""
+
+    def identity(self) -> dict[str, Any]:
+        """What makes this run this run: every field that differs from its declared default.
+
+        Fields at their default are left out, so that a new option changes no old id. Versions stay.
+        """
+        fields = self.model_dump(mode="json", exclude_defaults=True, exclude={"changed"})
+        fields["core_version"] = self.core_version
+        fields["hparams"] = {name: self.hparams[name] for name in sorted(self.changed)}
+        return fields
+
+    @property
+    def run_id(self) -> str:
+        """First 16 hex digits of the SHA-256 of the canonical JSON of `identity()`."""
+        text = json.dumps(self.identity(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def q(self) -> float | None:
+        """Rate of the candidate process; None where there is no process."""
+        return self.candidates.q if self.candidates else None
+
+
+def require_keys(keys: "set[str] | dict[str, Any]", model: type[BaseModel], where: str) -> None:
+    """Raise ValueError, naming `where` and the nearest match, if a key is no field of `model`."""
+    for key in sorted(keys):
+        if key not in model.model_fields:
+            raise ValueError(f"{where}: unknown key {key!r}, {did_you_mean(key, model.model_fields)}")
+
+
+def one_line(error: ValidationError, where: str) -> str:
+    """A validation error as one line: place, message and offending value of its first problem."""
+    first = error.errors(include_url=False)[0]
+    place = ".".join(str(part) for part in first["loc"])
+    value = "" if first["type"] == "missing" else f", got {first['input']!r}"
+    return f"{where}: {place}: {first['msg']}{value}"[:400]
