@@ -6,6 +6,7 @@ it; device, paths, jobs and checkpoint interval are not part of it.
 
 import hashlib
 import json
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -103,6 +104,8 @@ class RunSpec(Frozen):
     """All hyperparameters."""
     changed: tuple[str, ...] = ()
     """Names of those hyperparameters that differ from their declared defaults."""
+    labels: Literal["candidates", "true"] = "candidates"
+    """What the method learns from; "true" for supervised references."""
     dataset: str
     """Name of the data set."""
     digest: str | None = None
@@ -142,11 +145,13 @@ class RunSpec(Frozen):
         return self.candidates.q if self.candidates else None
 
 
-def require_keys(keys: "set[str] | dict[str, Any]", model: type[BaseModel], where: str) -> None:
+def require_keys(keys: Iterable[str], model: type[BaseModel], where: str) -> None:
     """Raise ValueError, naming `where` and the nearest match, if a key is no field of `model`."""
     for key in sorted(keys):
         if key not in model.model_fields:
-            raise ValueError(f"{where}: unknown key {key!r}, {did_you_mean(key, model.model_fields)}")
+            raise ValueError(
+                f"{where}: unknown key {key!r}, {did_you_mean(key, model.model_fields)}"
+            )
 
 
 def one_line(error: ValidationError, where: str) -> str:

@@ -1,0 +1,253 @@
+"""Which runs: a selection, resolved through protocol, variants and benchmark to `RunSpec`s.
+
+The way back is here as well: which row of a table a stored run belongs to.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from pydantic import ValidationError
+
+from pllbench.catalogue import DATASETS
+from pllbench.protocol import (
+    Benchmark,
+    Cell,
+    Grid,
+    Overrides,
+    Protocol,
+    Setting,
+    Variant,
+    default_protocol,
+    merge,
+)
+from pllbench.registry import did_you_mean, load_method, method_entries
+from pllbench.spec import (
+    CandidateSpec,
+    Frozen,
+    RunSpec,
+    TrainSpec,
+    ViewSpec,
+    one_line,
+    require_keys,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRun:
+    """A run of a grid, with the name and label of the row it belongs to."""
+
+    name: str
+    label: str
+    spec: RunSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What the command line asks for; an empty part is left to the benchmark or the protocol.
+
+    Attributes:
+        benchmark: grids to run; None for one grid made of the other parts.
+        methods: methods and variants; replaces the benchmark's.
+        datasets: data sets; of a benchmark, keeps these only.
+        q: noise rates; of a benchmark, keeps these only.
+        seeds: run seeds; replaces the benchmark's.
+        flags: settings given as flags, each with the flag's text as its reason.
+    """
+
+    benchmark: Benchmark | None = None
+    methods: tuple[str, ...] = ()
+    datasets: tuple[str, ...] = ()
+    q: tuple[float, ...] = ()
+    seeds: tuple[int, ...] = ()
+    flags: tuple[Setting, ...] = ()
+    protocol: Protocol = field(default_factory=default_protocol)
+
+
+def plan(selection: Selection) -> list[PlannedRun]:
+    """All runs that `selection` asks for, each once, in the order of the grid.
+
+    Raises:
+        ValueError: a name, key or value is wrong, or a setting applies to no run.
+    """
+    protocol = selection.protocol
+    variants = known_variants(selection)
+    whole = selection.benchmark or Benchmark(
+        grid=(Grid(methods=selection.methods, datasets=selection.datasets, q=selection.q),)
+    )
+    unused = {id(flag): flag for flag in selection.flags}
+    planned: dict[str, PlannedRun] = {}
+    any_generated = False
+    for grid in whole.grid:
+        layers = (*whole.setting, *grid.setting)
+        idle = list(layers) if not (selection.methods or selection.datasets or selection.q) else []
+        for cell in _cells(grid, selection, variants):
+            variant = variants.get(cell.name)
+            own = variant.layers() if variant else ()
+            settings = [
+                setting
+                for setting in (*protocol.setting, *own, *layers, *selection.flags)
+                if setting.when.matches(cell)
+            ]
+            for setting in settings:
+                unused.pop(id(setting), None)
+            idle = [setting for setting in idle if not setting.when.matches(cell)]
+            any_generated |= cell.q is not None
+            label = variant.label if variant else protocol.labels.get(cell.base, cell.base)
+            for seed in selection.seeds or grid.seeds:
+                spec = resolve(cell, seed, settings)
+                planned.setdefault(spec.run_id, PlannedRun(cell.name, label, spec))
+        for setting in idle:
+            raise ValueError(f"setting for {setting.when!r} applies to no run of its grid")
+    if not planned:
+        raise ValueError("the selection has no runs: its data sets or q are not in the benchmark")
+    for flag in unused.values():
+        raise ValueError(f"{flag.reason}: applies to no run of this selection")
+    for flag in selection.flags:
+        if flag.candidates and not any_generated:
+            raise ValueError(f"{flag.reason}: no data set here has generated candidate sets")
+    if selection.q and not any_generated:
+        raise ValueError("--q: no run here has generated candidate sets")
+    return list(planned.values())
+
+
+def known_variants(selection: Selection) -> dict[str, Variant]:
+    """Built-in variants and those of the benchmark, by name.
+
+    Raises:
+        ValueError: a variant has the name of a method, or of a built-in variant.
+    """
+    variants = dict(selection.protocol.variants)
+    if selection.benchmark:
+        for name, variant in selection.benchmark.variants.items():
+            if name in variants:
+                raise ValueError(f"variant {name!r} is built in already: choose another name")
+            variants[name] = variant
+    for name in variants:
+        if name in method_entries():
+            raise ValueError(f"variant {name!r} has the name of a method: choose another name")
+    return variants
+
+
+def _cells(grid: Grid, selection: Selection, variants: dict[str, Variant]) -> Iterator[Cell]:
+    methods = selection.methods or grid.methods
+    datasets, rates = grid.datasets, grid.q
+    if selection.benchmark:
+        datasets = tuple(d for d in datasets if not selection.datasets or d in selection.datasets)
+    if not methods:
+        raise ValueError("no methods: name some with --methods, or a --benchmark")
+    for dataset in (*datasets, *selection.datasets):
+        if dataset not in DATASETS:
+            raise ValueError(f"unknown data set {dataset!r}: {did_you_mean(dataset, DATASETS)}")
+    for name in methods:
+        base = variants[name].base if name in variants else name
+        if base not in method_entries():
+            hint = did_you_mean(name, {*method_entries(), *variants})
+            raise ValueError(f"unknown method {name!r}: {hint}")
+    for dataset in datasets or ("digits",) * (not selection.benchmark):
+        for name in methods:
+            base = variants[name].base if name in variants else name
+            learns_from_true = load_method(base).labels == "true"
+            if learns_from_true or DATASETS[dataset].real_candidates:
+                yield Cell(name, base, dataset, None)
+                continue
+            for q in rates or selection.protocol.q[dataset]:
+                if not (selection.benchmark and selection.q) or q in selection.q:
+                    yield Cell(name, base, dataset, q)
+
+
+def resolve(cell: Cell, seed: int, settings: Sequence[Overrides]) -> RunSpec:
+    """The run of `cell` at `seed`, with `settings` applied in order.
+
+    Raises:
+        ValueError: a value does not fit its field.
+    """
+    cls = load_method(cell.base)
+    merged = merge(settings)
+    where = f"{cell.name} on {cell.dataset}"
+    require_keys(merged.hparams, cls.hparams_type, f"{where}: hparams")
+    try:
+        hparams = cls.hparams_type.model_validate(merged.hparams)
+        candidates = None
+        if cell.q is not None:
+            candidates = CandidateSpec.model_validate(
+                {"process": "uniform"} | merged.candidates | {"q": cell.q}
+            )
+        return RunSpec(
+            method=cell.base,
+            version=cls.version,
+            hparams=hparams.model_dump(mode="json"),
+            changed=tuple(sorted(hparams.model_dump(exclude_defaults=True))),
+            labels=cls.labels,
+            dataset=cell.dataset,
+            candidates=candidates,
+            seed=seed,
+            data_seed=merged.data_seed,
+            holdout=merged.holdout or 0.0,
+            train=TrainSpec.model_validate(merged.train),
+            views=ViewSpec.model_validate(merged.views),
+        )
+    except ValidationError as error:
+        raise ValueError(one_line(error, where)) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The row of a table that a run belongs to.
+
+    Attributes:
+        name: the method or variant, as --methods takes it.
+        label: printed: the method's or variant's label, and every difference from the protocol.
+    """
+
+    name: str
+    label: str
+
+
+def row_of(spec: RunSpec, protocol: Protocol) -> Row:
+    """The row of a stored run: the method or variant that it equals, else method and differences.
+
+    Needs neither the method's class nor torch.
+    """
+    names = [spec.method, *(n for n, v in protocol.variants.items() if v.base == spec.method)]
+    for name in names:
+        if not differences(spec, name, protocol):
+            variant = protocol.variants.get(name)
+            return Row(name, variant.label if variant else protocol.labels.get(name, name))
+    changes = ", ".join(differences(spec, spec.method, protocol))
+    return Row(spec.method, f"{protocol.labels.get(spec.method, spec.method)} ({changes})")
+
+
+def differences(spec: RunSpec, name: str, protocol: Protocol) -> list[str]:
+    """Every setting of a run that is not what the protocol resolves for `name`, as `key=value`."""
+    variant = protocol.variants.get(name)
+    cell = Cell(name, spec.method, spec.dataset, spec.q)
+    expected = merge(
+        s
+        for s in (*protocol.setting, *(variant.layers() if variant else ()))
+        if s.when.matches(cell)
+    )
+    found = [
+        f"{key}={value}"
+        for key, value in spec.hparams.items()
+        if (value != expected.hparams[key] if key in expected.hparams else key in spec.changed)
+    ]
+    pairs: list[tuple[Frozen, Frozen]] = [
+        (spec.train, TrainSpec.model_validate(expected.train)),
+        (spec.views, ViewSpec.model_validate(expected.views)),
+    ]
+    if spec.candidates:
+        process = {"process": spec.candidates.process, "q": spec.candidates.q}
+        pairs.append((spec.candidates, CandidateSpec.model_validate(expected.candidates | process)))
+    for actual, wanted in pairs:
+        found += [
+            f"{key}={_brief(value)}" for key, value in actual if value != getattr(wanted, key)
+        ]
+    if spec.holdout != (expected.holdout or 0.0):
+        found.append(f"holdout={spec.holdout:g}")
+    if spec.data_seed != expected.data_seed:
+        found.append(f"data_seed={spec.data_seed}")
+    return found
+
+
+def _brief(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,241 @@
+"""The settings that apply to runs: the default protocol, variants, and benchmark files.
+
+Settings apply in layers, later wins: declared default < protocol < variant < benchmark file < flag.
+A setting says `when` it applies (base method or variant, data set, kind, q); within a layer the
+order of the file decides. A variant is data: a base method, a label, and overrides of its own; it
+inherits what the protocol says of its base.
+"""
+
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+from pydantic import BeforeValidator, Field, JsonValue, ValidationError
+
+from pllbench.catalogue import DATASETS
+from pllbench.registry import did_you_mean
+from pllbench.spec import (
+    CandidateSpec,
+    Frozen,
+    Rate,
+    TrainSpec,
+    ViewSpec,
+    one_line,
+    require_keys,
+)
+
+DEFAULT_SEEDS = (0, 1, 2)
+
+
+def _as_list(value: object) -> object:
+    return value if isinstance(value, list | tuple) else [value]
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_as_list)]
+Rates = Annotated[tuple[Rate, ...], BeforeValidator(_as_list)]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Runs that differ in the seed alone.
+
+    Attributes:
+        name: what --methods takes: a method or a variant.
+        base: the registered method behind it.
+        dataset: name of the data set.
+        q: noise rate; None for real candidate sets and for methods that learn from true labels.
+    """
+
+    name: str
+    base: str
+    dataset: str
+    q: float | None
+
+
+class Overrides(Frozen):
+    """Values that replace earlier ones, by the owner of the option; and why."""
+
+    reason: str = ""
+    train: dict[str, JsonValue] = {}
+    views: dict[str, JsonValue] = {}
+    candidates: dict[str, JsonValue] = {}
+    hparams: dict[str, JsonValue] = {}
+    holdout: float | None = None
+    data_seed: int | None = None
+
+    def require_known_keys(self, where: str) -> None:
+        """Raise ValueError, naming `where`, at a train, view or candidate key that is unknown."""
+        require_keys(self.train, TrainSpec, f"{where}: train")
+        require_keys(self.views, ViewSpec, f"{where}: views")
+        require_keys(self.candidates, CandidateSpec, f"{where}: candidates")
+
+
+class When(Frozen):
+    """Condition of a setting; an empty part always holds."""
+
+    method: Names = ()
+    dataset: Names = ()
+    kind: Names = ()
+    q: Rates = ()
+
+    def matches(self, cell: Cell) -> bool:
+        """Whether the setting applies to the runs of `cell`."""
+        return (
+            (not self.method or cell.base in self.method or cell.name in self.method)
+            and (not self.dataset or cell.dataset in self.dataset)
+            and (not self.kind or DATASETS[cell.dataset].kind in self.kind)
+            and (not self.q or cell.q in self.q)
+        )
+
+
+class Setting(Overrides):
+    """Overrides that apply under a condition."""
+
+    when: When = When()
+
+
+class Variant(Overrides):
+    """A method with other settings and a row of its own; data, not a class."""
+
+    base: str
+    """Registered name of the method it varies."""
+    label: str
+    """Printed in tables."""
+    setting: tuple[Setting, ...] = ()
+    """Further overrides that depend on data set and q."""
+
+    def layers(self) -> tuple[Setting, ...]:
+        """Its own overrides as settings, in order of application."""
+        fields = {name: getattr(self, name) for name in Overrides.model_fields}
+        return (Setting(**fields), *self.setting)
+
+
+class Protocol(Frozen):
+    """The default settings, built-in variants and labels."""
+
+    title: str
+    q: dict[str, Rates]
+    """Noise rates by data set."""
+    labels: dict[str, str]
+    """How methods are printed."""
+    setting: tuple[Setting, ...] = ()
+    variants: dict[str, Variant] = {}
+
+
+class Grid(Frozen):
+    """A product of methods, data sets, q and seeds, with settings of its own."""
+
+    methods: Names = ()
+    """Methods and variants."""
+    datasets: Names = ()
+    q: Rates = ()
+    """Noise rates; those of the protocol where empty."""
+    seeds: tuple[Annotated[int, Field(ge=0)], ...] = DEFAULT_SEEDS
+    setting: tuple[Setting, ...] = ()
+
+
+class Benchmark(Frozen):
+    """A benchmark file: grids, variants, and settings that hold in all its grids."""
+
+    title: str = ""
+    source: str = ""
+    """Where the published numbers stand."""
+    note: str = ""
+    """Printed under every table of it."""
+    grid: tuple[Grid, ...]
+    setting: tuple[Setting, ...] = ()
+    variants: dict[str, Variant] = {}
+
+
+def merge(settings: Iterable[Overrides]) -> Overrides:
+    """One set of overrides in which later settings win, key by key."""
+    train: dict[str, JsonValue] = {}
+    views: dict[str, JsonValue] = {}
+    candidates: dict[str, JsonValue] = {}
+    hparams: dict[str, JsonValue] = {}
+    holdout, data_seed = None, None
+    for setting in settings:
+        train |= setting.train
+        views |= setting.views
+        candidates |= setting.candidates
+        hparams |= setting.hparams
+        holdout = setting.holdout if setting.holdout is not None else holdout
+        data_seed = setting.data_seed if setting.data_seed is not None else data_seed
+    return Overrides(
+        train=train,
+        views=views,
+        candidates=candidates,
+        hparams=hparams,
+        holdout=holdout,
+        data_seed=data_seed,
+    )
+
+
+Model = TypeVar("Model", bound=Frozen)
+
+
+def read_toml(path: Path, text: str, model: type[Model]) -> Model:
+    """The model in the TOML `text` of file `path`.
+
+    Raises:
+        ValueError: one line that names the file and the line or key, with the nearest match.
+    """
+    try:
+        fields = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{path}: {error}") from error
+    require_keys(fields, model, str(path))
+    try:
+        return model.model_validate(fields)
+    except ValidationError as error:
+        raise ValueError(one_line(error, str(path))) from error
+
+
+def default_protocol() -> Protocol:
+    """The protocol shipped with the suite."""
+    path = files("pllbench") / "protocol.toml"
+    protocol = read_toml(Path("protocol.toml"), path.read_text("utf-8"), Protocol)
+    for setting in (*protocol.setting, *protocol.variants.values()):
+        setting.require_known_keys("protocol.toml")
+    return protocol
+
+
+def benchmark_folder() -> Path:
+    """Folder of the benchmark files: inside the installed package, else at the repository root."""
+    package = Path(__file__).parent
+    installed = package / "_data" / "benchmarks"
+    return installed if installed.is_dir() else package.parent / "benchmarks"
+
+
+def benchmark_names() -> list[str]:
+    """Names that --benchmark takes besides a file."""
+    return sorted(path.stem for path in benchmark_folder().glob("*.toml"))
+
+
+def load_benchmark(name: str) -> Benchmark:
+    """A benchmark by its name or by the path of its TOML file.
+
+    Raises:
+        ValueError: no such benchmark, or its file is wrong.
+    """
+    path = Path(name) if name.endswith(".toml") else benchmark_folder() / f"{name}.toml"
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        if name.endswith(".toml"):
+            raise ValueError(f"{path}: not readable ({error})") from error
+        hint = did_you_mean(name, benchmark_names())
+        raise ValueError(f"unknown benchmark {name!r}: {hint}") from None
+    benchmark = read_toml(path, text, Benchmark)
+    for grid in benchmark.grid:
+        for setting in grid.setting:
+            setting.require_known_keys(str(path))
+    for overrides in (*benchmark.setting, *benchmark.variants.values()):
+        overrides.require_known_keys(str(path))
+    for variant in benchmark.variants.values():
+        for setting in variant.setting:
+            setting.require_known_keys(str(path))
+    return benchmark
