@@ -9,8 +9,8 @@ from typing import Literal
 Kind = Literal["image", "digits", "text", "tabular"]
 """What a view may do to a row: `digits` are images that must not be flipped or cropped."""
 
-Split = Literal["random", "stratified", "fixed"]
-"""How test rows are chosen: 20 % at random, 20 % of every class, or as the data set prescribes."""
+Split = Literal["random", "stratified"]
+"""How test rows are chosen: 20 % at random, or 20 % of every class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,7 @@ class DatasetInfo:
         real_candidates: its candidate sets come with it; otherwise a process generates them.
         file: its file below the data directory; None where a library ships it.
         source: where a user finds that file.
+        openml: data_id at OpenML, from where a missing file is downloaded; None: it is not.
     """
 
     title: str
@@ -32,9 +33,10 @@ class DatasetInfo:
     real_candidates: bool
     file: str | None = None
     source: str = ""
+    openml: int | None = None
 
 
-_REAL_WORLD = "M.-L. Zhang's page of partial-label data sets"
+_REAL_WORLD = "https://palm.seu.edu.cn/zhangml/Resources.htm#partial_data"
 
 
 def _real(title: str, file: str) -> DatasetInfo:
@@ -44,7 +46,13 @@ def _real(title: str, file: str) -> DatasetInfo:
 DATASETS: dict[str, DatasetInfo] = {
     "digits": DatasetInfo("Digits", "tabular", "random", False),
     "cnae9": DatasetInfo(
-        "CNAE-9", "text", "stratified", False, "cnae9/CNAE-9.data", "UCI data set 233"
+        "CNAE-9",
+        "text",
+        "stratified",
+        False,
+        "cnae9/CNAE-9.data",
+        "https://archive.ics.uci.edu/dataset/233/cnae+9",
+        openml=1468,
     ),
     "birdsong": _real("BirdSong", "BirdSong.mat"),
     "lost": _real("Lost", "lost.mat"),
