@@ -207,6 +207,6 @@ class Method(nn.Module, ABC, Generic[H]):
     def on_epoch_start(self, train: TrainView) -> None:
         """Called before the first batch of each epoch, without gradient, with `epoch` set."""
 
-    def extra_predictions(self, x: Tensor) -> Mapping[str, Tensor]:
+    def extra_predictions(self, x: Tensor) -> Mapping[str, Tensor]:  # noqa: ARG002 - a default
         """Scores [B, C] of further heads (auxiliary network, ensemble) whose accuracy is logged."""
         return {}

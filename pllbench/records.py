@@ -24,7 +24,7 @@ SCHEMA = 1
 """Version of the record's layout."""
 
 Select = Literal["last10", "last", "covering_rate", "approximated_accuracy", "oracle"]
-"""Rule that turns a run's epochs into one accuracy. `oracle` is the best test epoch: a diagnostic."""
+"""Rule that turns a epochs into one accuracy; `oracle`, the best test epoch, is diagnostic."""
 
 SELECTS: tuple[Select, ...] = get_args(Select)
 
@@ -108,7 +108,7 @@ def write_atomic(path: Path, data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(name, path)
+        Path(name).replace(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
@@ -158,7 +158,7 @@ def read_curves(path: Path) -> dict[str, npt.NDArray[np.float64]]:
     try:
         with np.load(file, allow_pickle=False) as columns:
             return {name: columns[name] for name in columns.files}
-    except Exception as error:  # noqa: BLE001 - zipfile, zlib and NumPy each raise their own kind
+    except Exception as error:  # zipfile, zlib and NumPy each raise their own kind
         raise ValueError(f"{file}: not readable ({error})") from error
 
 

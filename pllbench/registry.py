@@ -59,7 +59,7 @@ def load_method(name: str) -> "type[Method[Any]]":
     entry = entries[name]
     try:
         cls = entry.load()
-    except Exception as error:  # noqa: BLE001 - a plug-in's module may raise anything
+    except Exception as error:  # a plug-in's module may raise anything
         raise ValueError(
             f"method {name!r} of {describe(entry)} cannot be imported: "
             f"{type(error).__name__}: {error}"

@@ -113,7 +113,7 @@ class RunSpec(Frozen):
     candidates: CandidateSpec | None = None
     """None where sets come with the data, or the method learns from true labels."""
     seed: int = Field(ge=0)
-    """Seeds initialisation, order and views; also split and candidates unless data_seed is given."""
+    """Seeds initialisation, order and views; split and candidates too, without a data_seed."""
     data_seed: int | None = Field(default=None, ge=0)
     """Seeds split and candidates; the run seed unless given."""
     holdout: float = Field(default=0.0, ge=0, lt=1)

@@ -1,0 +1,96 @@
+"""Checkpoints of one run: everything that training between two epochs depends on.
+
+Random streams are seeded anew at each epoch from the run's seed, so no generator's state is needed.
+"""
+
+import time
+from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from pllbench.records import write_atomic
+
+SCHEMA = 1
+"""Version of the checkpoint's layout."""
+
+MAX_SECONDS = 600.0
+"""A checkpoint is written after this time even if fewer epochs than asked for have passed."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A run between two epochs.
+
+    Attributes:
+        next_epoch: 0-based; the first epoch that has not been trained.
+        method: its state_dict.
+        optimizer: its state_dict.
+        columns: per-epoch values by column.
+        resumed_from: epochs at which the run went on from a checkpoint so far.
+    """
+
+    next_epoch: int
+    method: dict[str, Any]
+    optimizer: dict[str, Any]
+    columns: dict[str, list[float]]
+    resumed_from: list[int]
+
+
+@dataclass(slots=True)
+class Checkpoints:
+    """The checkpoint file of one run, and when to write it.
+
+    Attributes:
+        path: of the file; there is at most one a run.
+        run_id: a checkpoint of another run is not accepted.
+        every: epochs between two checkpoints.
+    """
+
+    path: Path
+    run_id: str
+    every: int = 10
+    _saved_at: float = field(default_factory=time.monotonic)
+
+    def due(self, next_epoch: int) -> bool:
+        """Whether a checkpoint should be written before `next_epoch`."""
+        return next_epoch % self.every == 0 or time.monotonic() - self._saved_at > MAX_SECONDS
+
+    def save(self, state: State) -> None:
+        """Replace the checkpoint by `state`, atomically."""
+        fields = {name: getattr(state, name) for name in State.__slots__}
+        buffer = BytesIO()
+        torch.save({"schema": SCHEMA, "run_id": self.run_id, **fields}, buffer)
+        write_atomic(self.path, buffer.getvalue())
+        self._saved_at = time.monotonic()
+
+    def load(self, device: torch.device) -> State | None:
+        """The stored state, or None where there is none.
+
+        A file that is damaged, or of another run or version, is moved aside as `*.unreadable`:
+        never trusted and never overwritten.
+        """
+        if not self.path.exists():
+            return None
+        try:
+            fields = torch.load(self.path, map_location=device, weights_only=True)
+            if fields.pop("schema") != SCHEMA or fields.pop("run_id") != self.run_id:
+                raise ValueError("of another run or version")
+            return State(**fields)
+        except Exception:  # noqa: BLE001 - torch, zipfile and pickle each raise their own kind
+            self.move_aside()
+            return None
+
+    def move_aside(self) -> Path:
+        """Rename the checkpoint to `*.unreadable`, numbered where that exists; its new path."""
+        target, number = self.path.with_suffix(".unreadable"), 1
+        while target.exists():
+            number += 1
+            target = self.path.with_suffix(f".unreadable-{number}")
+        return self.path.rename(target)
+
+    def delete(self) -> None:
+        """Remove the checkpoint, if there is one."""
+        self.path.unlink(missing_ok=True)

@@ -1,0 +1,83 @@
+"""The tensors of one run: split, candidate sets and hold-out of a data set, on the device."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pllbench import candidates as candidate_sets
+from pllbench import datasets
+from pllbench.candidates import Audit
+from pllbench.catalogue import DATASETS
+from pllbench.datasets import Dataset
+from pllbench.spec import RunSpec
+from pllbench.views import Views, statistics
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a run trains and is evaluated on.
+
+    True labels of training rows (`y`) are for metrics alone, and the hold-out has none: its rows
+    are known by their candidate sets only.
+
+    Attributes:
+        x: [N, ...] training rows.
+        candidates: [N, C] bool.
+        y: [N] int64 true labels.
+        test_x: [M, ...] test rows.
+        test_y: [M] int64.
+        holdout_x: [H, ...] rows kept aside; H may be 0.
+        holdout_candidates: [H, C] bool.
+        views: made from the training rows.
+        audit: candidate sets of training rows and hold-out together.
+    """
+
+    x: Tensor
+    candidates: Tensor
+    y: Tensor
+    test_x: Tensor
+    test_y: Tensor
+    holdout_x: Tensor
+    holdout_candidates: Tensor
+    views: Views
+    audit: Audit
+
+
+def make_task(
+    spec: RunSpec, dataset: Dataset, device: torch.device, *, noisy: bool = False
+) -> Task:
+    """Split `dataset`, make or take its candidate sets, and move everything to `device`.
+
+    Candidate sets are drawn for all training rows before the hold-out is taken, so a hold-out
+    changes no set.
+
+    Raises:
+        ValueError: a row has no candidate, or its true label is none (unless `noisy`).
+    """
+    seed = spec.seed if spec.data_seed is None else spec.data_seed
+    train, test = datasets.split(dataset, seed)
+    y = dataset.y[train].numpy()
+    if spec.labels == "true":
+        sets = np.eye(dataset.num_classes, dtype=bool)[y]
+    elif dataset.candidates is not None:
+        sets = dataset.candidates[train].numpy()
+    else:
+        assert spec.candidates is not None, "the grid gives generated sets a process"
+        sets = candidate_sets.generate(y, dataset.num_classes, spec.candidates, seed)
+    candidate_sets.check(sets, y, noisy=noisy, where=spec.dataset)
+    kept, held = datasets.hold_out(torch.arange(len(train)), spec.holdout, seed)
+    x = dataset.x[train[kept]]
+    candidates = torch.from_numpy(sets)
+    return Task(
+        x=x.to(device),
+        candidates=candidates[kept].to(device),
+        y=dataset.y[train[kept]].to(device),
+        test_x=dataset.x[test].to(device),
+        test_y=dataset.y[test].to(device),
+        holdout_x=dataset.x[train[held]].to(device),
+        holdout_candidates=candidates[held].to(device),
+        views=Views(DATASETS[spec.dataset].kind, spec.views, statistics(x).to(device)),
+        audit=candidate_sets.audit(sets, y),
+    )

@@ -1,0 +1,272 @@
+"""The one training loop. It names no method and knows none of their mathematics."""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pllbench import metrics
+from pllbench.checkpoints import Checkpoints, State
+from pllbench.loader import Loader
+from pllbench.method import Method, Network, Problem
+from pllbench.networks import make_network
+from pllbench.records import Curves, Result, Select
+from pllbench.seeds import stream_seed
+from pllbench.spec import RunSpec, TrainSpec
+from pllbench.task import Task
+
+EVALUATION_CHUNK = 4096
+"""Rows predicted at once; in eval mode it changes no prediction."""
+
+Columns = defaultdict[str, list[float]]
+
+
+class Interrupted(Exception):  # noqa: N818 - a request, not an error
+    """Training was asked to stop; a checkpoint is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """An epoch has ended.
+
+    Attributes:
+        epoch: 0-based.
+        accuracy: test accuracy, a fraction.
+    """
+
+    epoch: int
+    accuracy: float
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A finished training.
+
+    Attributes:
+        result: summaries.
+        curves: per-epoch columns, each [epochs].
+        resumed_from: epochs at which training went on from a checkpoint.
+        method: the trained method.
+    """
+
+    result: Result
+    curves: Curves
+    resumed_from: tuple[int, ...]
+    method: Method[Any]
+
+
+def learning_rate(spec: TrainSpec, epoch: int) -> float:
+    """Learning rate of an epoch (0-based) under the schedule of `spec`."""
+    share = epoch / spec.epochs
+    if spec.schedule == "cosine":
+        lowest = spec.lr * 1e-3
+        return lowest + (spec.lr - lowest) * (1 + math.cos(math.pi * share)) / 2
+    # A milestone is met at the exact epoch although 0.605 * 200 is no exact float.
+    passed = sum(share >= milestone - 1e-9 for milestone in spec.milestones)
+    return float(spec.lr / 10**passed)
+
+
+def train(
+    spec: RunSpec,
+    cls: type[Method[Any]],
+    task: Task,
+    *,
+    checkpoints: Checkpoints | None = None,
+    on_epoch: Callable[[Progress], bool] = lambda _: True,
+) -> Outcome:
+    """Train a method to the end of its run, from its checkpoint where there is one.
+
+    Args:
+        spec: the run.
+        cls: class of the method.
+        task: its tensors; they decide the device.
+        checkpoints: where state is kept between epochs; None keeps none.
+        on_epoch: called after every epoch; False asks to stop.
+
+    Raises:
+        FloatingPointError: a loss was not finite; epoch and step are named.
+        Interrupted: `on_epoch` asked to stop; the state was saved.
+    """
+    device = task.x.device
+    with _own_generators(device):
+        torch.manual_seed(stream_seed(spec.seed, "init"))
+        method = build(spec, cls, task)
+        loader = Loader(
+            task.x, task.candidates, task.views, method.views, spec.train.batch_size, spec.seed
+        )
+        optimizer = torch.optim.SGD(
+            method.parameters(),
+            lr=spec.train.lr,
+            momentum=spec.train.momentum,
+            weight_decay=spec.train.weight_decay,
+        )
+        columns: Columns = defaultdict(list)
+        start, resumed_from = 0, []
+        if checkpoints and (state := checkpoints.load(device)):
+            method.load_state_dict(state.method)
+            optimizer.load_state_dict(state.optimizer)
+            columns.update(state.columns)
+            start = state.next_epoch
+            resumed_from = [*state.resumed_from, start]
+        for epoch in range(start, spec.train.epochs):
+            lr = learning_rate(spec.train, epoch)
+            for group in optimizer.param_groups:
+                group["lr"] = lr
+            torch.manual_seed(stream_seed(spec.seed, "method", epoch))
+            _train_epoch(method, loader, optimizer, task, epoch, columns)
+            columns["lr"].append(lr)
+            _evaluate(method, task, columns)
+            go_on = on_epoch(Progress(epoch, columns["accuracy"][-1]))
+            if epoch + 1 == spec.train.epochs:
+                break
+            if checkpoints and (not go_on or checkpoints.due(epoch + 1)):
+                checkpoints.save(
+                    State(
+                        epoch + 1,
+                        method.state_dict(),
+                        optimizer.state_dict(),
+                        dict(columns),
+                        resumed_from,
+                    )
+                )
+            if not go_on:
+                raise Interrupted
+    curves = {name: np.asarray(values) for name, values in sorted(columns.items())}
+    return Outcome(summarise(curves, task), curves, tuple(resumed_from), method)
+
+
+def build(spec: RunSpec, cls: type[Method[Any]], task: Task) -> Method[Any]:
+    """The method of a run, freshly initialised on the task's device.
+
+    Networks are initialised on the CPU, so that a seed means the same weights on every device.
+
+    Raises:
+        ValueError: it asks for a view that the data does not have.
+    """
+    device = task.x.device
+    shape, num_classes = tuple(task.x.shape[1:]), task.candidates.shape[1]
+
+    def network() -> Network:
+        return make_network(spec.train, shape, num_classes).to(device)
+
+    problem = Problem(task.candidates, spec.train.epochs, network)
+    method = cls(problem, cls.hparams_type.model_validate(spec.hparams)).to(device)
+    task.views.require(method.views)
+    return method
+
+
+def _own_generators(device: torch.device) -> AbstractContextManager[None]:
+    cuda = [device] if device.type == "cuda" else []
+    return torch.random.fork_rng(devices=cuda)
+
+
+def _train_epoch(
+    method: Method[Any],
+    loader: Loader,
+    optimizer: torch.optim.Optimizer,
+    task: Task,
+    epoch: int,
+    columns: Columns,
+) -> None:
+    """One pass over the training set. The device is waited for once, at its end."""
+    method.epoch = epoch
+    method.train()
+    with torch.no_grad():
+        method.on_epoch_start(loader)
+    losses: list[Tensor] = []
+    logs: defaultdict[str, list[Tensor]] = defaultdict(list)
+    pseudo = torch.full_like(task.y, -1)
+    for batch in loader.epoch(epoch):
+        step = method.loss(batch)
+        optimizer.zero_grad(set_to_none=True)
+        step.loss.backward()
+        optimizer.step()
+        with torch.no_grad():
+            method.after_step(batch)
+        losses.append(step.loss.detach())
+        for name, value in step.logs.items():
+            logs[name].append(value)
+        if step.pseudo is not None:
+            pseudo[batch.index] = step.pseudo
+    values = torch.stack(losses).double().cpu()
+    finite = values.isfinite()
+    if not finite.all():
+        number = int(finite.int().argmin())
+        raise FloatingPointError(
+            f"loss is {values[number].item()} at epoch {epoch}, step {number} of {len(loader)}"
+        )
+    columns["loss"].append(values.mean().item())
+    for name, series in logs.items():
+        columns[f"log_{name}"].append(torch.stack(series).double().mean().item())
+    if (pseudo >= 0).all():
+        rates = metrics.noise_rates(pseudo, task.y, task.candidates.shape[1])
+        columns["class_noise"].append(rates[0])
+        columns["pairwise_noise"].append(rates[1])
+
+
+@torch.no_grad()
+def _evaluate(method: Method[Any], task: Task, columns: Columns) -> None:
+    method.eval()
+    scores = _over_chunks(task, task.test_x, lambda x: {"": method.predict(x)})[""]
+    columns["accuracy"].append(metrics.accuracy(scores, task.test_y))
+    for name, extra in _over_chunks(task, task.test_x, method.extra_predictions).items():
+        columns[f"accuracy_{name}"].append(metrics.accuracy(extra, task.test_y))
+    if len(task.holdout_x):
+        held = _over_chunks(task, task.holdout_x, lambda x: {"": method.predict(x)})[""]
+        sets = task.holdout_candidates
+        columns["covering_rate"].append(metrics.covering_rate(held, sets))
+        columns["approximated_accuracy"].append(metrics.approximated_accuracy(held, sets))
+
+
+def _over_chunks(
+    task: Task,
+    x: Tensor,
+    predictions: Callable[[Tensor], Mapping[str, Tensor]],
+) -> dict[str, Tensor]:
+    parts: defaultdict[str, list[Tensor]] = defaultdict(list)
+    for rows in x.split(EVALUATION_CHUNK):
+        for name, scores in predictions(task.views.plain(rows)).items():
+            parts[name].append(scores)
+    return {name: torch.cat(chunks) for name, chunks in parts.items()}
+
+
+def summarise(curves: Curves, task: Task) -> Result:
+    """A run's summaries: its accuracy under every selection rule, and its last noise rates."""
+    test = curves["accuracy"]
+    tail = slice(-min(10, len(test)), None)
+    chosen: dict[Select, int] = {"oracle": int(test.argmax())}
+    if "covering_rate" in curves:
+        # The other criterion breaks ties, then the later epoch wins.
+        covering, approximated = curves["covering_rate"], curves["approximated_accuracy"]
+        chosen["covering_rate"] = int(np.lexsort((approximated, covering))[-1])
+        chosen["approximated_accuracy"] = int(np.lexsort((covering, approximated))[-1])
+    accuracy: dict[Select, float] = {
+        "last": float(test[-1]),
+        "last10": float(test[tail].mean()),
+        **{rule: float(test[epoch]) for rule, epoch in chosen.items()},
+    }
+    prefix = "accuracy_"
+    return Result(
+        accuracy=accuracy,
+        epoch=chosen,
+        extra={
+            name.removeprefix(prefix): float(values[tail].mean())
+            for name, values in curves.items()
+            if name.startswith(prefix)
+        },
+        class_noise=float(curves["class_noise"][-1]) if "class_noise" in curves else None,
+        pairwise_noise=_last_finite(curves.get("pairwise_noise")),
+        num_train=len(task.x),
+        num_test=len(task.test_x),
+        num_holdout=len(task.holdout_x),
+    )
+
+
+def _last_finite(values: "np.ndarray[Any, np.dtype[np.float64]] | None") -> float | None:
+    return float(values[-1]) if values is not None and math.isfinite(values[-1]) else None
