@@ -1,0 +1,26 @@
+"""CC: the classifier-consistent partial-label loss.
+
+L. Feng, J. Lv, B. Han, M. Xu, G. Niu, X. Geng, B. An, M. Sugiyama: Provably Consistent
+Partial-Label Learning, NeurIPS 2020.
+"""
+
+from pllbench.method import Batch, Step
+from pllbench_methods.common import MultiViewMethod, ViewHparams
+from pllbench_methods.losses import log_candidate_prob, restrict
+
+
+class CC(MultiViewMethod[ViewHparams]):
+    """Maximises the probability of the candidate set; keeps no state between steps.
+
+    The gradient with respect to the logits is p - c, where c is p on the candidates, normalised:
+    RC and PRODEN follow the same gradient with an older c.
+    """
+
+    hparams_type = ViewHparams
+
+    def loss(self, batch: Batch) -> Step:
+        """-log p(Y); the pseudo label is the weak view's best candidate."""
+        logits, _ = self.network.views(batch.x)  # [V, B, C]
+        losses = -log_candidate_prob(logits, batch.candidates)  # [V, B], AsyCo Eq. 5
+        pseudo = restrict(logits[0].detach(), batch.candidates).argmax(-1)
+        return Step(self.reduce_views(losses), pseudo)

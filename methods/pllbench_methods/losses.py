@@ -1,0 +1,83 @@
+"""Pure functions that several methods share. All in log space and float32, without epsilons.
+
+Letters in shape comments: B batch, C classes, V views; `...` are leading dimensions (views,
+networks), over which every function broadcasts. A function of logits is unchanged when a constant
+is added to all logits of an instance, so it takes log probabilities just as well.
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it by
+from torch import Tensor
+
+
+def uniform_confidence(candidates: Tensor) -> Tensor:
+    """Equal weights on the candidates, float32 [N, C]: where every confidence matrix starts."""
+    return candidates / candidates.sum(-1, keepdim=True)
+
+
+def restrict(scores: Tensor, candidates: Tensor) -> Tensor:
+    """Scores with -inf off the candidates: what a softmax or argmax over the candidates takes.
+
+    The mask comes from the candidate sets, never from weights above 0: a candidate whose weight
+    has underflowed may come back.
+    """
+    return scores.masked_fill(~candidates, -math.inf)  # [..., B, C]
+
+
+def confidence(logits: Tensor, candidates: Tensor) -> Tensor:
+    """Normalised geometric mean of the views' probabilities on the candidates, without gradient.
+
+    AsyCo Eq. 6. Normalising each view over its candidates first would change nothing: constants per
+    view cancel. That is also why logits [..., V, B, C] serve as well as log probabilities.
+
+    Returns:
+        Weights [..., B, C]; rows sum to 1 and are exactly 0 off the candidates.
+    """
+    return restrict(logits.detach().mean(-3), candidates).softmax(-1)
+
+
+def log_candidate_prob(logits: Tensor, candidates: Tensor) -> Tensor:
+    """Log of the probability that the label is a candidate, [..., B]; exactly 0 for a full set."""
+    return restrict(logits, candidates).logsumexp(-1) - logits.logsumexp(-1)
+
+
+def log_complement(logits: Tensor) -> Tensor:
+    """log(1 - p), [..., B, C], exact also where p rounds to 1.
+
+    The largest p of a row is summed over the other classes; all others are at most 1/2, where
+    log1p is accurate.
+    """
+    log_probs = logits.log_softmax(-1)
+    top = log_probs.argmax(-1, keepdim=True)  # [..., B, 1]
+    log_others = log_probs.scatter(-1, top, -math.inf).logsumexp(-1, keepdim=True)  # [..., B, 1]
+    probs = log_probs.exp().scatter(-1, top, 0.0)
+    return torch.log1p(-probs).scatter(-1, top, log_others)
+
+
+def log_dot(log_a: Tensor, log_b: Tensor) -> Tensor:
+    """Log of the dot products of all pairs of rows, [..., B, B], from logs [..., B, C].
+
+    With log p on both sides it is log(p_i . p_j); with `log_complement` on the right it is
+    log(1 - p_i . p_j), since 1 - p_i . p_j = sum_k p_ik (1 - p_jk).
+    """
+    return (log_a.unsqueeze(-2) + log_b.unsqueeze(-3)).logsumexp(-1)
+
+
+def soft_cross_entropy(log_probs: Tensor, target: Tensor) -> Tensor:
+    """Cross entropy -sum_k t_k log p_k with a target of weights, [..., B].
+
+    log_softmax is finite, so a zero weight contributes exactly zero.
+    """
+    return -(target * log_probs).sum(-1)
+
+
+def kl_divergence(target: Tensor, log_probs: Tensor) -> Tensor:
+    """KL(t || p) of every instance, [..., B], with t log t = 0 at t = 0."""
+    return F.kl_div(log_probs, target, reduction="none").sum(-1)
+
+
+def ramp(epoch: float, length: float) -> float:
+    """Linear rise from 0 at epoch 0 to 1 at `length`, constant thereafter."""
+    return min(epoch / length, 1.0)
