@@ -1,0 +1,137 @@
+"""What a table says, however it is printed: columns, cells, rows, blocks."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pllbench.catalogue import DATASETS
+from pllbench.records import Select
+from pllbench.statistics import Summary, summary
+
+MISSING = "--"
+"""Printed where a cell has no runs."""
+
+DECIMALS = 2
+"""Printed precision of percentages; ties are ties at this precision."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Where a cell's candidate sets come from.
+
+    Attributes:
+        dataset: name of the data set.
+        candidates: name of the generating process; "real" for sets that come with the data; None
+            for methods that learn from true labels.
+        q: rate of the process, where there is one.
+    """
+
+    dataset: str
+    candidates: str | None
+    q: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Runs that differ in the seed alone.
+
+    Attributes:
+        column: its data set, process and q.
+        network: encoder of these runs.
+        epochs: their length.
+        planned: number of runs that the selection asks for; None without a selection.
+        seeds: seeds of the finished runs, ascending.
+        run_ids: their ids, by seed.
+        values: their accuracies in percent, by seed; empty where the rule has no value for them.
+        mark: its place among the cells of its column.
+        note: what its reader must know besides the number, such as `n = 2 of 3`.
+    """
+
+    column: Column
+    network: str
+    epochs: int
+    planned: int | None
+    seeds: tuple[int, ...]
+    run_ids: tuple[str, ...]
+    values: tuple[float, ...]
+    mark: Literal["best", "second", ""] = ""
+    note: str = ""
+
+    @property
+    def summary(self) -> Summary | None:
+        """Mean and sample std in percent; None without values."""
+        return summary(self.values) if self.values else None
+
+    @property
+    def number(self) -> str:
+        """`92.00 ± 2.00`; `92.00` for a single run; `--` without values."""
+        found = self.summary
+        if found is None:
+            return MISSING
+        spread = "" if found.std is None else f" ± {found.std:.{DECIMALS}f}"
+        return f"{found.mean:.{DECIMALS}f}{spread}"
+
+    @property
+    def competes(self) -> bool:
+        """Whether it takes part in bold and underline: it has every run that it ought to have."""
+        return bool(self.values) and len(self.values) >= (self.planned or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One printed row of a block.
+
+    Attributes:
+        name: the method or variant, as --methods takes it.
+        label: printed.
+        reference: it learns from true labels: one cell spans all columns, outside the competition.
+        cells: one a column of the block, None where there is nothing; one in all of a reference.
+    """
+
+    name: str
+    label: str
+    reference: bool
+    cells: tuple[Cell | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The rows of one data set. It has no columns where only references have run."""
+
+    dataset: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+
+    @property
+    def title(self) -> str:
+        """The data set as printed."""
+        return DATASETS[self.dataset].title if self.dataset in DATASETS else self.dataset
+
+    def heading(self, column: Column) -> str:
+        """Printed head of a column; names the process where the block has several."""
+        if column.q is None:
+            return "real candidate sets" if len(self.columns) > 1 else "accuracy"
+        several = len({c.candidates for c in self.columns}) > 1
+        return f"{column.candidates}, q = {column.q:g}" if several else f"q = {column.q:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What a table says, however it is printed."""
+
+    blocks: tuple[Block, ...]
+    select: Select
+    notes: tuple[str, ...]
+    """The caption, a sentence each, but for the meaning of bold and underline."""
+
+    @property
+    def cells(self) -> list[tuple[Row, Cell]]:
+        """All cells in printed order, each with its row."""
+        return [(r, cell) for b in self.blocks for r in b.rows for cell in r.cells if cell]
+
+    def caption(self, best: str = "in bold", second: str = "underlined") -> str:
+        """The caption, saying how the two marks look."""
+        marks = {cell.mark for _, cell in self.cells} - {""}
+        if not marks:
+            return " ".join(self.notes)
+        other = f", second best {second}" if "second" in marks else ""
+        return " ".join((*self.notes, f"Best of a column {best}{other}."))

@@ -1,0 +1,89 @@
+"""Records without training: for tests of what reads them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pllbench.candidates import Audit
+from pllbench.grid import PlannedRun
+from pllbench.protocol import Cell, Overrides, Protocol, default_protocol, merge
+from pllbench.records import Provenance, Record, Result, Select
+from pllbench.spec import CandidateSpec, RunSpec, TrainSpec, ViewSpec
+
+PROTOCOL: Protocol = default_protocol()
+
+AUDIT = Audit(
+    num_rows=80,
+    num_classes=10,
+    mean=3.0,
+    min=2,
+    max=7,
+    singletons=0.0,
+    full=0.0,
+    without_true=0.0,
+    digest="0" * 16,
+)
+
+
+def make_spec(
+    method: str = "cc",
+    dataset: str = "digits",
+    q: float | None = 0.3,
+    seed: int = 0,
+    *,
+    train: Mapping[str, Any] | None = None,
+    **fields: Any,
+) -> RunSpec:
+    """A run as the default protocol resolves it, but for `train` and the named fields.
+
+    `supervised` learns from true labels; no q means real candidate sets.
+    """
+    learns_from_true = method == "supervised"
+    cell = Cell(method, method, dataset, None if learns_from_true else q)
+    found: Overrides = merge(s for s in PROTOCOL.setting if s.when.matches(cell))
+    candidates = None
+    if cell.q is not None:
+        candidates = CandidateSpec.model_validate(
+            {"process": "uniform"} | found.candidates | {"q": q}
+        )
+    settings: dict[str, Any] = {
+        "method": method,
+        "version": 1,
+        "hparams": {},
+        "labels": "true" if learns_from_true else "candidates",
+        "dataset": dataset,
+        "candidates": candidates,
+        "seed": seed,
+        "train": TrainSpec.model_validate(found.train | dict(train or {})),
+        "views": ViewSpec.model_validate(found.views),
+    }
+    return RunSpec(**(settings | fields))
+
+
+def make_record(
+    spec: RunSpec, accuracy: float, others: Mapping[Select, float] | None = None
+) -> Record:
+    """A record whose accuracy is `accuracy` percent under last10 and last; `others` likewise."""
+    percent: dict[Select, float] = {"last10": accuracy, "last": accuracy, "oracle": accuracy}
+    percent |= others or {}
+    return Record(
+        schema=1,
+        spec=spec,
+        result=Result(
+            accuracy={rule: value / 100 for rule, value in percent.items()},
+            epoch={"oracle": 0},
+            num_train=80,
+            num_test=20,
+            num_holdout=0,
+        ),
+        provenance=Provenance(audit=AUDIT),
+    )
+
+
+def make_records(accuracies: Sequence[float], **spec: Any) -> list[Record]:
+    """One cell: a record for each accuracy in percent, at seeds 0, 1, ..."""
+    return [make_record(make_spec(seed=seed, **spec), a) for seed, a in enumerate(accuracies)]
+
+
+def make_plan(specs: Sequence[RunSpec], protocol: Protocol = PROTOCOL) -> list[PlannedRun]:
+    """Specs as the runs of a selection, under the protocol's labels."""
+    return [PlannedRun(s.method, protocol.labels.get(s.method, s.method), s) for s in specs]
