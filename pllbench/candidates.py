@@ -131,13 +131,15 @@ def check(candidates: Candidates, y: Labels, *, noisy: bool, where: str) -> None
     empty = np.flatnonzero(~candidates.any(axis=1))
     if len(empty):
         raise ValueError(
-            f"{where}: row {empty[0]} (counted from 0) has no candidate; {len(empty)} such row(s)"
+            f"{where}: row {empty[0]} (counted from 0) has no candidate "
+            f"({len(empty)} of {len(y)} rows)"
         )
     without = np.flatnonzero(~holds_true(candidates, y))
     if len(without) and not noisy:
         raise ValueError(
-            f"{where}: the true label {y[without[0]]} of row {without[0]} (counted from 0) is not "
-            f"among its candidates; {len(without)} such row(s), permit them as noisy candidates"
+            f"{where}: row {without[0]} (counted from 0) does not have its true label "
+            f"{y[without[0]]} among its candidates ({len(without)} of {len(y)} rows): mend the "
+            f"data or permit noisy candidates"
         )
 
 
