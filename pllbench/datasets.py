@@ -6,6 +6,7 @@ Letters in shape comments: N instances, C classes, D features.
 """
 
 import hashlib
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,8 @@ from pllbench.catalogue import DATASETS, DatasetInfo, Split
 from pllbench.registry import did_you_mean
 from pllbench.seeds import stream_seed
 from pllbench.spec import Frozen
+
+Array = npt.NDArray[Any]
 
 TEST_SHARE = 0.2
 """Share of the rows that are test rows."""
@@ -102,7 +105,7 @@ def find_file(name: str, file: str, data_dir: Path) -> Path:
     """
     wanted = data_dir / file
     folder = Path(file).parent
-    for pattern in (f"{folder}/*", f"{folder}/*/*", "*"):
+    for pattern in (f"{folder}/[!.]*", f"{folder}/*/[!.]*", "[!.]*"):
         found = [
             path for path in data_dir.glob(pattern) if _plain(path.name) == _plain(wanted.name)
         ]
@@ -128,20 +131,17 @@ def check_labels(y: npt.ArrayLike, num_classes: int, where: str) -> npt.NDArray[
             f"{where}: {labels.dtype} labels cannot hold {num_classes} classes: larger labels have "
             f"wrapped around; store them as int64"
         )
-    if labels.dtype.kind not in "iuf" or not np.all(labels == np.floor(labels)):
+    if labels.dtype.kind not in "iuf":
         raise ValueError(f"{where}: labels must be whole numbers, got {labels.dtype}")
-    low, high = int(labels.min()), int(labels.max())
-    if low == 1 and high == num_classes:
+    _refuse(~np.isfinite(labels) | (labels != np.floor(labels)), where, "has a fractional label")
+    low, high = labels.min(), labels.max()
+    if low > 0 and high == num_classes:
         raise ValueError(
-            f"{where}: labels run from 1 to {num_classes}; they must be 0..{num_classes - 1}: if "
-            f"the file counts from 1, subtract 1"
+            f"{where}: labels run from {low:g} to {high:g}, they must be 0..{num_classes - 1}: "
+            f"if they count from 1, subtract 1"
         )
-    if low < 0 or high >= num_classes:
-        row = int(np.flatnonzero((labels < 0) | (labels >= num_classes))[0])
-        raise ValueError(
-            f"{where}: row {row} (counted from 0) has the label {int(labels[row])}, outside "
-            f"0..{num_classes - 1}"
-        )
+    outside = (labels < 0) | (labels >= num_classes)
+    _refuse(outside, where, f"has a label outside 0..{num_classes - 1}")
     return labels.astype(np.int64)
 
 
@@ -232,16 +232,18 @@ def _sorted(rows: npt.NDArray[np.int64]) -> Tensor:
 
 Content = tuple[Tensor, Tensor, int, Tensor | None]
 
+CNAE9_SHAPE = (1080, 856)
+"""Documents and words of CNAE-9, by the description of UCI data set 233."""
+
+MAT_KEYS = ("data", "target", "partial_target")
+"""Variables of a real-world partial-label set."""
+
 
 def _read_digits(name: str, info: DatasetInfo, data_dir: Path) -> Content:  # noqa: ARG001
     from sklearn.datasets import load_digits
 
     x, y = load_digits(return_X_y=True)
     return _features(x / 16, name), torch.from_numpy(check_labels(y, 10, name)), 10, None
-
-
-CNAE9_SHAPE = (1080, 856)
-"""Documents and words of CNAE-9, by the description of UCI data set 233."""
 
 
 def _read_cnae9(name: str, info: DatasetInfo, data_dir: Path) -> Content:
@@ -265,32 +267,31 @@ def _read_cnae9(name: str, info: DatasetInfo, data_dir: Path) -> Content:
     return _features(x, where), torch.from_numpy(y), 9, None
 
 
-def _read_table(path: Path, info: DatasetInfo) -> npt.NDArray[np.float64]:
+def _read_table(path: Path, info: DatasetInfo) -> Array:
     try:
-        return np.loadtxt(path, delimiter=",", ndmin=2)
-    except (ValueError, OSError) as error:
-        reason = " ".join(str(error).split())[:200]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # an empty file is only a warning to NumPy
+            return np.loadtxt(path, delimiter=",", ndmin=2)
+    except (ValueError, OSError, UserWarning) as error:
         raise ValueError(
-            f"{path}: not a table of comma-separated numbers ({reason}); get it from {info.source}"
+            f"{path}: not a table of comma-separated numbers ({_brief(error)}); get it from "
+            f"{info.source}"
         ) from error
 
 
-def _download(
-    info: DatasetInfo, data_dir: Path, missing: str
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def _download(info: DatasetInfo, data_dir: Path, missing: str) -> tuple[Array, Array]:
     """Features and labels from OpenML, kept below `data_dir`."""
     from sklearn.datasets import fetch_openml
 
     try:
-        bunch = fetch_openml(
-            data_id=info.openml, data_home=data_dir / "openml", as_frame=False, n_retries=1
+        table = fetch_openml(
+            data_id=info.openml, data_home=data_dir / "openml", as_frame=False, n_retries=0
         )
-        return _dense(bunch.data), np.asarray(bunch.target, dtype=np.float64)
-    except Exception as error:  # urllib, http, OpenML and parsers each raise their own kinds
+    except Exception as error:  # urllib, http, OpenML and the parsers each raise their own kinds
         raise ValueError(
-            f"{missing} (the download of OpenML data set {info.openml} failed: "
-            f"{type(error).__name__})"
+            f"{missing} (the download of OpenML data set {info.openml} failed: {_brief(error)})"
         ) from error
+    return _matrix(table.data, "OpenML"), np.asarray(table.target, dtype=np.float64)
 
 
 def _read_mat(name: str, info: DatasetInfo, data_dir: Path) -> Content:
@@ -301,25 +302,22 @@ def _read_mat(name: str, info: DatasetInfo, data_dir: Path) -> Content:
     assert info.file is not None
     path = find_file(name, info.file, data_dir)
     content = _load_mat(path, info)
-    for key in ("data", "target", "partial_target"):
+    for key in MAT_KEYS:
         if key not in content:
-            raise ValueError(f"{path}: no variable {key!r} in it; get it from {info.source}")
-    data = _dense(content["data"])
-    if data.ndim != 2 or data.dtype.kind not in "biuf":
-        raise ValueError(f"{path}: `data` must be a matrix of numbers [rows, features]")
-    target = _indicators(content["target"], len(data), f"{path}: `target`")
-    candidates = _indicators(content["partial_target"], len(data), f"{path}: `partial_target`")
+            raise ValueError(f"{path}: no variable `{key}` in it; get it from {info.source}")
+    x = _features(_matrix(content["data"], f"{path}: `data`"), f"{path}: `data`")
+    target = _indicators(content["target"], len(x), f"{path}: `target`")
+    candidates = _indicators(content["partial_target"], len(x), f"{path}: `partial_target`")
     if target.shape != candidates.shape:
         raise ValueError(
-            f"{path}: {target.shape[1]} classes in `target`, {candidates.shape[1]} in "
-            f"`partial_target`"
+            f"{path}: `target` has {target.shape[1]} classes, `partial_target` "
+            f"{candidates.shape[1]}"
         )
     num_true = target.sum(axis=1)
-    _refuse(num_true == 0, str(path), "has no true label in `target`")
-    _refuse(num_true > 1, str(path), "has several true labels in `target`")
-    _refuse(~candidates.any(axis=1), str(path), "has no candidate in `partial_target`")
+    _refuse(num_true == 0, f"{path}: `target`", "has no true label")
+    _refuse(num_true > 1, f"{path}: `target`", "has several true labels")
+    _refuse(~candidates.any(axis=1), f"{path}: `partial_target`", "has no candidate")
     y = check_labels(target.argmax(axis=1), target.shape[1], str(path))
-    x = _features(data, f"{path}: `data`")
     return x, torch.from_numpy(y), target.shape[1], torch.from_numpy(candidates)
 
 
@@ -327,22 +325,20 @@ def _load_mat(path: Path, info: DatasetInfo) -> Mapping[str, Any]:
     from scipy.io import loadmat
 
     try:
-        content: Mapping[str, Any] = loadmat(path)
+        content: Mapping[str, Any] = loadmat(path, variable_names=MAT_KEYS)
     except NotImplementedError as error:
         raise ValueError(f"{path}: a MATLAB 7.3 file; save it in MATLAB with '-v7'") from error
     except Exception as error:  # a cut-off file surfaces as any of a dozen kinds
-        reason = " ".join(str(error).split())[:200]
         raise ValueError(
-            f"{path}: not a readable .mat file, or cut off ({type(error).__name__}: {reason}); "
-            f"get it from {info.source}"
+            f"{path}: not a .mat file, or cut off ({_brief(error)}); get it from {info.source}"
         ) from error
     return content
 
 
 def _indicators(values: Any, num_rows: int, where: str) -> npt.NDArray[np.bool_]:
     """A 0/1 matrix as [num_rows, C] bool; where both sides fit, its documented layout [C, N]."""
-    matrix = _dense(values)
-    if matrix.ndim != 2 or num_rows not in matrix.shape:
+    matrix = _matrix(values, where)
+    if num_rows not in matrix.shape:
         raise ValueError(f"{where} has the shape {matrix.shape}, `data` has {num_rows} rows")
     if matrix.shape[1] == num_rows:
         matrix = matrix.T
@@ -351,23 +347,30 @@ def _indicators(values: Any, num_rows: int, where: str) -> npt.NDArray[np.bool_]
     return np.ascontiguousarray(matrix, dtype=np.bool_)
 
 
-def _dense(values: Any) -> npt.NDArray[Any]:
-    return np.asarray(values.toarray() if hasattr(values, "toarray") else values)
+def _matrix(values: Any, where: str) -> Array:
+    matrix = np.asarray(values.toarray() if hasattr(values, "toarray") else values)
+    if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
+        raise ValueError(f"{where} is no matrix of numbers: {matrix.dtype} {matrix.shape}")
+    return matrix
 
 
-def _features(values: npt.NDArray[Any], where: str) -> Tensor:
+def _features(values: Array, where: str) -> Tensor:
     with np.errstate(over="ignore"):  # what overflows float32 is infinite, and refused below
         x = np.ascontiguousarray(values, dtype=np.float32)
     _refuse(~np.isfinite(x).all(axis=1), where, "has a feature that is NaN or infinite in float32")
     return torch.from_numpy(x)
 
 
-def _refuse(rows: npt.ArrayLike, where: str, what: str) -> None:
-    found = np.flatnonzero(rows)
-    if len(found):
-        raise ValueError(
-            f"{where}: row {found[0]} (counted from 0) {what}; {len(found)} such row(s)"
-        )
+def _refuse(bad: npt.ArrayLike, where: str, what: str) -> None:
+    """Raise ValueError for the first row that is marked in `bad` [N] bool."""
+    rows = np.flatnonzero(bad)
+    if len(rows):
+        share = f"{len(rows)} of {np.size(bad)} rows"
+        raise ValueError(f"{where}: row {rows[0]} (counted from 0) {what} ({share})")
+
+
+def _brief(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())[:200]
 
 
 _READERS: Mapping[str, Callable[[str, DatasetInfo, Path], Content]] = {
