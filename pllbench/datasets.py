@@ -17,6 +17,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from pllbench.candidates import check
 from pllbench.catalogue import DATASETS, DatasetInfo, Split
 from pllbench.registry import did_you_mean
 from pllbench.seeds import stream_seed
@@ -71,15 +72,18 @@ class DataAudit(Frozen):
     """SHA-256 (16 hex digits) of features, true labels and candidate sets."""
 
 
-def load(name: str, data_dir: Path) -> Dataset:
+def load(name: str, data_dir: Path, *, noisy: bool = False) -> Dataset:
     """The data set `name`, read from below `data_dir` or from the library that ships it.
 
     Raises:
-        ValueError: unknown name, missing file, or a file that is not what its format says.
+        ValueError: unknown name, missing file, a file that is not what its format says, or (unless
+            `noisy`) a row whose true label is not among its candidates.
     """
     info = _info(name)
-    read = _READERS.get(name, _read_mat)
-    x, y, num_classes, candidates = read(name, info, data_dir)
+    x, y, num_classes, candidates = _READERS.get(name, _read_mat)(name, data_dir)
+    if candidates is not None:
+        where = str(find_file(name, data_dir))
+        check(candidates.numpy(), y.numpy(), noisy=noisy, where=where)
     return Dataset(name, x, y, num_classes, candidates, info.split)
 
 
@@ -91,11 +95,11 @@ def require_files(name: str, data_dir: Path) -> None:
     """
     info = _info(name)
     if info.file is not None and info.openml is None:
-        find_file(name, info.file, data_dir)
+        find_file(name, data_dir)
 
 
-def find_file(name: str, file: str, data_dir: Path) -> Path:
-    """The data set's file below `data_dir`.
+def find_file(name: str, data_dir: Path) -> Path:
+    """The file of a data set that has one, below `data_dir`.
 
     Spelling varies with who unpacked it (`Soccer Player.mat`, `SoccerPlayer.mat`), so case, spaces
     and punctuation are ignored, and one more folder around it is no error.
@@ -103,15 +107,17 @@ def find_file(name: str, file: str, data_dir: Path) -> Path:
     Raises:
         ValueError: there is none; says what to put where.
     """
-    wanted = data_dir / file
-    folder = Path(file).parent
+    info = _info(name)
+    assert info.file is not None, f"{name} has no file"
+    wanted = data_dir / info.file
+    folder = Path(info.file).parent
     for pattern in (f"{folder}/[!.]*", f"{folder}/*/[!.]*", "[!.]*"):
         found = [
             path for path in data_dir.glob(pattern) if _plain(path.name) == _plain(wanted.name)
         ]
         if found:
             return wanted if wanted in found else min(found)
-    raise ValueError(f"data set {name!r}: no file {wanted}; get it from {_info(name).source}")
+    raise ValueError(f"data set {name!r}: no file {wanted}; get it from {info.source}")
 
 
 def check_labels(y: npt.ArrayLike, num_classes: int, where: str) -> npt.NDArray[np.int64]:
@@ -228,7 +234,7 @@ def _sorted(rows: npt.NDArray[np.int64]) -> Tensor:
     return torch.from_numpy(np.sort(rows))
 
 
-# Readers: (name, info, data_dir) -> x [N, D] float32, y [N] int64, C, candidates [N, C] or None.
+# Readers: (name, data_dir) -> x [N, D] float32, y [N] int64, C, candidates [N, C] or None.
 
 Content = tuple[Tensor, Tensor, int, Tensor | None]
 
@@ -239,18 +245,18 @@ MAT_KEYS = ("data", "target", "partial_target")
 """Variables of a real-world partial-label set."""
 
 
-def _read_digits(name: str, info: DatasetInfo, data_dir: Path) -> Content:  # noqa: ARG001
+def _read_digits(name: str, data_dir: Path) -> Content:  # noqa: ARG001
     from sklearn.datasets import load_digits
 
     x, y = load_digits(return_X_y=True)
     return _features(x / 16, name), torch.from_numpy(check_labels(y, 10, name)), 10, None
 
 
-def _read_cnae9(name: str, info: DatasetInfo, data_dir: Path) -> Content:
+def _read_cnae9(name: str, data_dir: Path) -> Content:
     """Word counts; labels are 1..9 in the file by its own description, so 1 becomes class 0."""
-    assert info.file is not None
+    info = _info(name)
     try:
-        path = find_file(name, info.file, data_dir)
+        path = find_file(name, data_dir)
     except ValueError as missing:
         where = f"OpenML data set {info.openml}"
         x, labels = _download(info, data_dir, str(missing))
@@ -294,13 +300,12 @@ def _download(info: DatasetInfo, data_dir: Path, missing: str) -> tuple[Array, A
     return _matrix(table.data, "OpenML"), np.asarray(table.target, dtype=np.float64)
 
 
-def _read_mat(name: str, info: DatasetInfo, data_dir: Path) -> Content:
+def _read_mat(name: str, data_dir: Path) -> Content:
     """A real-world set: `data` [N, D]; `target`, `partial_target` [C, N] 0/1, sparse or dense.
 
     Constant columns stay, and so do classes that never occur: C is the height of `target`.
     """
-    assert info.file is not None
-    path = find_file(name, info.file, data_dir)
+    info, path = _info(name), find_file(name, data_dir)
     content = _load_mat(path, info)
     for key in MAT_KEYS:
         if key not in content:
@@ -316,7 +321,6 @@ def _read_mat(name: str, info: DatasetInfo, data_dir: Path) -> Content:
     num_true = target.sum(axis=1)
     _refuse(num_true == 0, f"{path}: `target`", "has no true label")
     _refuse(num_true > 1, f"{path}: `target`", "has several true labels")
-    _refuse(~candidates.any(axis=1), f"{path}: `partial_target`", "has no candidate")
     y = check_labels(target.argmax(axis=1), target.shape[1], str(path))
     return x, torch.from_numpy(y), target.shape[1], torch.from_numpy(candidates)
 
@@ -373,7 +377,7 @@ def _brief(error: Exception) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())[:200]
 
 
-_READERS: Mapping[str, Callable[[str, DatasetInfo, Path], Content]] = {
+_READERS: Mapping[str, Callable[[str, Path], Content]] = {
     "digits": _read_digits,
     "cnae9": _read_cnae9,
 }
