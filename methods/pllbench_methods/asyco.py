@@ -1,0 +1,183 @@
+"""AsyCo: asymmetric dual-task co-training, a disambiguation and an auxiliary network.
+
+B. Li, Y. Zheng, B. Jin, T. Xiang, H. Wang, L. Feng: AsyCo: An Asymmetric Dual-task Co-training
+Model for Partial-label Learning, 2024 (arXiv 2407.15036). Equation numbers are the paper's;
+defaults follow its text, and an option that follows the released code instead says so.
+"""
+
+from collections.abc import Mapping
+from typing import Literal, Self
+
+import torch
+import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it by
+from pydantic import Field, model_validator
+from torch import Tensor
+
+from pllbench.method import Batch, Problem, Step, TrainView
+from pllbench_methods.common import DisambiguationHparams, MultiViewMethod
+from pllbench_methods.losses import (
+    confidence,
+    disambiguation_losses,
+    kl_divergence,
+    log_complement,
+    log_dot,
+    restrict,
+    soft_cross_entropy,
+    uniform_confidence,
+)
+
+
+class AsyCoHparams(DisambiguationHparams):
+    """Hyperparameters of AsyCo."""
+
+    auxiliary: bool = True
+    """False: the disambiguation network alone, as if the warm-up never ended."""
+    aux_loss: Literal["similarity", "ce"] = "similarity"
+    """Task of the auxiliary network: similarity of pairs, or cross entropy with pseudo labels."""
+    aux_views: Literal["shared", "independent"] = "shared"
+    """Whether both networks see the same views or each draws its own."""
+    sim_diag: bool = True
+    """Whether a pair of an instance with itself counts as similar (the sum over j in Eq. 12)."""
+    ssl_target: Literal["raw", "renorm"] = "raw"
+    """Target of L_ssl: p on the candidates (Eq. 11), or normalised to sum to 1 (released code)."""
+    ssl_views: Literal["strong", "all"] = "strong"
+    """Views that L_ssl trains: the strong ones (Eq. 11), or the weak one too (released code)."""
+    distillation: bool = True
+    """Whether the auxiliary network's probabilities teach the disambiguation network (Eq. 13)."""
+    rho: float = Field(default=0.02, ge=0)
+    """Rise per reference epoch of mu, the auxiliary network's share in the confidence (Eq. 14)."""
+    mu_max: float = Field(default=0.9, ge=0, le=1)
+    """Upper bound of mu; 0 switches confidence refinement off."""
+    refinement_delay: float = Field(default=50.0, ge=0)
+    """Reference epochs from the end of the warm-up to the start of refinement."""
+    test_net: Literal["disambiguation", "auxiliary", "ensemble"] = "disambiguation"
+    """What predicts; the ensemble averages the logits of both networks."""
+
+    @model_validator(mode="after")
+    def require_auxiliary(self) -> Self:
+        """Refuse a test network that is switched off."""
+        if not self.auxiliary and self.test_net != "disambiguation":
+            raise ValueError(f"test_net = {self.test_net} needs the auxiliary network")
+        return self
+
+    def mu(self, epoch: float) -> float:
+        """Refinement factor at a reference epoch (below Eq. 14)."""
+        start = self.warmup + self.refinement_delay
+        return min(self.rho * max(epoch - start, 0.0), self.mu_max)
+
+
+def similarity_loss(logits: Tensor, pseudo: Tensor, sim_diag: bool = True) -> Tensor:
+    """Binary cross entropy of p_i . p_j with equality of pseudo labels (Eq. 10), a scalar.
+
+    The mean over the views and all B * B pairs of a batch; gradient flows through both factors.
+    """
+    log_probs = logits.log_softmax(-1)  # [V, B, C]
+    similar = pseudo[:, None] == pseudo[None, :]  # [B, B]
+    losses = -torch.where(
+        similar, log_dot(log_probs, log_probs), log_dot(log_probs, log_complement(logits))
+    )  # [V, B, B]
+    if sim_diag:
+        return losses.mean()
+    num_views, batch_size = losses.shape[:2]
+    pairs = ~torch.eye(batch_size, dtype=torch.bool, device=losses.device)
+    return (losses * pairs).sum() / max(num_views * batch_size * (batch_size - 1), 1)
+
+
+class AsyCo(MultiViewMethod[AsyCoHparams]):
+    """A disambiguation network, and an auxiliary one that learns its pseudo labels and corrects it.
+
+    The auxiliary network starts as a copy when the warm-up ends. Whatever passes between the two
+    carries no gradient, so one optimizer over both is the same as two.
+
+    Attributes:
+        auxiliary: the auxiliary network; None in the ablation without it.
+        confidence: [N, C], refined weights of the candidates.
+        handed_over: whether the auxiliary network has received its starting weights.
+    """
+
+    hparams_type = AsyCoHparams
+    confidence: Tensor
+    handed_over: Tensor
+
+    def __init__(self, problem: Problem, hparams: AsyCoHparams) -> None:
+        super().__init__(problem, hparams)
+        self.auxiliary = problem.make_network() if hparams.auxiliary else None
+        self.register_buffer("confidence", uniform_confidence(problem.candidates))
+        device = problem.candidates.device
+        self.register_buffer("handed_over", torch.tensor(False, device=device))
+
+    @property
+    def views(self) -> tuple[str, ...]:
+        """One weak and the strong views; twice, where the auxiliary network draws its own."""
+        hparams = self.hparams
+        return super().views * (1 + (hparams.auxiliary and hparams.aux_views == "independent"))
+
+    @property
+    def co_training(self) -> bool:
+        """Whether the warm-up is over, by the schedule: asking the buffer would wait for a GPU."""
+        return self.reference_epoch >= self.hparams.warmup
+
+    def on_epoch_start(self, train: TrainView) -> None:  # noqa: ARG002
+        """Hand-over: once, before the first epoch of co-training."""
+        if self.auxiliary is not None and self.co_training and not self.handed_over:
+            self.auxiliary.load_state_dict(self.network.state_dict())
+            self.handed_over.fill_(True)
+
+    def loss(self, batch: Batch) -> Step:
+        """L_total (Eq. 15); the argmax of the stored confidence is the pseudo label."""
+        hparams = self.hparams
+        gamma = hparams.gamma(self.reference_epoch)
+        num_views = 1 + hparams.num_strong
+        logits = self.network.views(batch.x[:num_views])[0] / hparams.tau  # [V, B, C], Eq. 4
+        target = self.confidence[batch.index]  # [B, C]
+        pseudo = target.argmax(-1)  # [B]
+        losses = disambiguation_losses(logits, target, batch.candidates, gamma)  # Eq. 8
+        loss = self.reduce_views(losses)
+        refined = confidence(logits, batch.candidates)  # [B, C], Eq. 6
+        if self.auxiliary is not None and self.co_training:
+            other = self.auxiliary.views(batch.x[-num_views:])[0] / hparams.tau  # [V, B, C]
+            loss = loss + self.auxiliary_loss(other, pseudo, batch.candidates, gamma)
+            if hparams.distillation:  # Eq. 13
+                teacher = other[0].detach().softmax(-1)
+                loss = loss + gamma * kl_divergence(teacher, logits[0].log_softmax(-1)).mean()
+            mu = hparams.mu(self.reference_epoch)
+            refined = refined.lerp(confidence(other, batch.candidates), mu)  # Eq. 14
+        self.confidence[batch.index] = refined
+        return Step(loss, pseudo)
+
+    def auxiliary_loss(
+        self, logits: Tensor, pseudo: Tensor, candidates: Tensor, gamma: float
+    ) -> Tensor:
+        """L_aux = L_ssl + gamma * L_sim (Eqs. 10 to 12), from the auxiliary logits [V, B, C]."""
+        hparams = self.hparams
+        if hparams.aux_loss == "similarity":
+            loss = gamma * similarity_loss(logits, pseudo, hparams.sim_diag)
+        else:
+            labels = pseudo.expand(logits.shape[:-1])  # [V, B]
+            loss = gamma * F.cross_entropy(logits.flatten(0, 1), labels.flatten())
+        students = logits[1:] if hparams.ssl_views == "strong" else logits
+        if len(students) == 0:
+            return loss
+        teacher = logits[0].detach()  # [B, C]
+        if hparams.ssl_target == "renorm":
+            target = restrict(teacher, candidates).softmax(-1)
+        else:
+            target = teacher.softmax(-1) * candidates
+        return loss + self.reduce_views(soft_cross_entropy(students.log_softmax(-1), target))
+
+    def predict(self, x: Tensor) -> Tensor:
+        """Logits / tau [B, C] of the test network."""
+        if self.hparams.test_net == "disambiguation":
+            return super().predict(x) / self.hparams.tau
+        return self.extra_predictions(x)[self.hparams.test_net]
+
+    def extra_predictions(self, x: Tensor) -> Mapping[str, Tensor]:
+        """Scores of the auxiliary network and of the mean of both logits.
+
+        During the warm-up the auxiliary network is still untrained.
+        """
+        if self.auxiliary is None:
+            return {}
+        main = self.network(x)[0] / self.hparams.tau
+        other = self.auxiliary(x)[0] / self.hparams.tau
+        return {"auxiliary": other, "ensemble": (main + other) / 2}

@@ -1,0 +1,66 @@
+"""SyCo: the symmetric counterpart of AsyCo, two networks with one task that teach each other.
+
+Ablation of AsyCo (section 4.3 there). Where the paper is silent, each network keeps a confidence
+of its own without refinement, there is no hand-over, and the first network predicts.
+"""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from pllbench.method import Batch, Problem, Step
+from pllbench_methods.common import DisambiguationHparams, PeerMethod
+from pllbench_methods.losses import (
+    confidence,
+    disambiguation_losses,
+    kl_divergence,
+    uniform_confidence,
+)
+
+
+class SyCo(PeerMethod[DisambiguationHparams]):
+    """Two differently initialised networks: AsyCo's disambiguation loss and mutual distillation.
+
+    Attributes:
+        peer: the second network.
+        confidence: [N, C], weights of the candidates that the first network learns from.
+        peer_confidence: [N, C], those of the second network.
+    """
+
+    hparams_type = DisambiguationHparams
+    confidence: Tensor
+    peer_confidence: Tensor
+
+    def __init__(self, problem: Problem, hparams: DisambiguationHparams) -> None:
+        super().__init__(problem, hparams)
+        self.register_buffer("confidence", uniform_confidence(problem.candidates))
+        self.register_buffer("peer_confidence", uniform_confidence(problem.candidates))
+
+    def loss(self, batch: Batch) -> Step:
+        """Both disambiguation losses, and after the warm-up both KL divergences.
+
+        The pseudo label is the argmax of the first network's stored confidence.
+        """
+        hparams, index = self.hparams, batch.index
+        gamma = hparams.gamma(self.reference_epoch)
+        logits = self.both_logits(batch) / hparams.tau  # [2, V, B, C]
+        target = torch.stack([self.confidence[index], self.peer_confidence[index]])  # [2, B, C]
+        losses = disambiguation_losses(logits, target[:, None], batch.candidates, gamma)
+        loss = self.reduce_views(losses).sum()  # Eq. 8 for each network
+        if self.reference_epoch >= hparams.warmup:
+            log_probs = logits[:, 0].log_softmax(-1)  # [2, B, C]
+            teacher = log_probs.detach().exp().flip(0)  # each network learns from the other
+            loss = loss + gamma * kl_divergence(teacher, log_probs).mean(-1).sum()
+        renewed = confidence(logits, batch.candidates)  # [2, B, C], Eq. 6
+        self.confidence[index], self.peer_confidence[index] = renewed
+        return Step(loss, target[0].argmax(-1))
+
+    def predict(self, x: Tensor) -> Tensor:
+        """Logits / tau [B, C] of the first network."""
+        return super().predict(x) / self.hparams.tau
+
+    def extra_predictions(self, x: Tensor) -> Mapping[str, Tensor]:
+        """Scores of the second network and of the mean of both logits, as AsyCo's."""
+        peer: Tensor = self.peer(x)[0] / self.hparams.tau
+        return {"peer": peer, "ensemble": (self.predict(x) + peer) / 2}
