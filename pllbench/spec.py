@@ -7,7 +7,7 @@ it; device, paths, jobs and checkpoint interval are not part of it.
 import hashlib
 import json
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -16,6 +16,7 @@ from pydantic import (
     Field,
     JsonValue,
     ValidationError,
+    model_validator,
 )
 
 from pllbench.registry import did_you_mean
@@ -91,6 +92,12 @@ class CandidateSpec(Frozen):
     """Rate at which a wrong label becomes a candidate."""
     policy: Policy = "force"
     """What happens to a row without a wrong candidate: gets one, stays, or is drawn again."""
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        if self.policy == "resample" and self.q == 0:
+            raise ValueError("policy resample needs q > 0: it draws until a wrong label comes")
+        return self
 
 
 class RunSpec(Frozen):

@@ -1,0 +1,46 @@
+"""Facts about a data set and the candidate sets that a run would train on."""
+
+from pathlib import Path
+
+from pllbench import candidates as candidate_sets
+from pllbench import datasets
+from pllbench.catalogue import DATASETS
+from pllbench.flags import candidates as candidates_flag
+from pllbench.protocol import default_protocol
+from pllbench.spec import CandidateSpec
+
+
+def audit_dataset(
+    name: str, data_dir: Path, process: str, q: float | None, seed: int
+) -> dict[str, object]:
+    """Facts by name: of the data set, its split at `seed`, and the training rows' candidate sets.
+
+    Args:
+        name: data set.
+        data_dir: folder of the data sets.
+        process: as --candidates takes it; for data sets whose sets are generated.
+        q: noise rate; the first of the protocol where None.
+        seed: of split and candidate sets.
+
+    Raises:
+        ValueError: unknown data set, missing or malformed file, or a q for real candidate sets.
+    """
+    dataset = datasets.load(name, data_dir, noisy=True)
+    facts: dict[str, object] = datasets.describe(dataset, seed).model_dump(mode="json")
+    train, _ = datasets.split(dataset, seed)
+    y = dataset.y[train].numpy()
+    if dataset.candidates is not None:
+        if q is not None:
+            raise ValueError(f"--q {q:g}: {name} has real candidate sets")
+        sets, facts["candidates"] = dataset.candidates[train].numpy(), "real"
+    else:
+        rate = default_protocol().q[name][0] if q is None else q
+        overrides = candidates_flag(process).candidates
+        spec = CandidateSpec.model_validate(overrides | {"q": rate})
+        facts["candidates"] = ", ".join(f"{key}={value}" for key, value in spec)
+        sets = candidate_sets.generate(y, dataset.num_classes, spec, seed)
+    audit = candidate_sets.audit(sets, y).model_dump(mode="json")
+    renamed = {"num_rows": "candidate_rows", "digest": "candidate_digest"}
+    audit.pop("num_classes")
+    kinds = {"kind": DATASETS[name].kind}
+    return kinds | facts | {renamed.get(k, f"candidates_{k}"): v for k, v in audit.items()}

@@ -1,0 +1,234 @@
+"""Where runs happen. An engine takes jobs and gives events; what to run is not its concern."""
+
+import multiprocessing
+import signal
+import time
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Protocol
+
+from pllbench.execution import Job, execute
+from pllbench.records import Curves, Record
+from pllbench.trainer import Interrupted, Progress
+
+REPORT_SECONDS = 0.2
+"""A worker tells of its progress at most this often."""
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A run has begun."""
+
+    job: Job
+
+
+@dataclass(frozen=True, slots=True)
+class EpochEnded:
+    """A run has made progress."""
+
+    job: Job
+    progress: Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A run is done; nothing is stored yet."""
+
+    job: Job
+    record: Record
+    curves: Curves
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A run has failed.
+
+    Attributes:
+        job: the run.
+        reason: one line.
+        details: traceback, where there is one.
+    """
+
+    job: Job
+    reason: str
+    details: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """A run was interrupted on request; its state is in its checkpoint."""
+
+    job: Job
+
+
+Event = Started | EpochEnded | Finished | Failed | Stopped
+
+
+class Engine(Protocol):
+    """Executes jobs somewhere."""
+
+    def run(self, jobs: Iterator[Job]) -> Iterator[Event]:
+        """Execute all jobs, taken one by one as places become free; events in order per job."""
+        ...
+
+    def stop(self) -> None:
+        """Ask running jobs to save their state and stop; no further ones are taken."""
+        ...
+
+    def close(self) -> None:
+        """End all workers at once."""
+        ...
+
+
+class _Worker:
+    """A process that executes one job after another, at the other end of a pipe."""
+
+    def __init__(self) -> None:
+        # A fork server imports torch once, so that further workers start at once.
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload([__name__])
+        self.connection, theirs = context.Pipe()
+        self.process: BaseProcess = context.Process(target=_work, args=(theirs,), daemon=True)
+        self.process.start()
+        theirs.close()  # so that the death of the process ends the pipe
+        self.job: Job | None = None
+        self.started_at = 0.0
+
+    def give(self, job: Job) -> None:
+        self.job, self.started_at = job, time.monotonic()
+        self.connection.send(job)
+
+    def end(self) -> int | None:
+        """Kill the process; gives its exit code."""
+        self.process.kill()
+        self.process.join()
+        self.connection.close()
+        return self.process.exitcode
+
+
+class LocalEngine:
+    """Worker processes on this machine, one torch thread each, alive from run to run.
+
+    A worker that dies fails its run alone and is replaced.
+    """
+
+    def __init__(self, jobs: int, timeout: float | None = None) -> None:
+        self.places = jobs
+        self.timeout = timeout
+        self._workers: list[_Worker] = []
+        self._stopping = False
+
+    def run(self, jobs: Iterator[Job]) -> Iterator[Event]:
+        """Execute all jobs; see `Engine.run`."""
+        exhausted = False
+        while True:
+            while not exhausted and not self._stopping and (worker := self._idle()):
+                job = next(jobs, None)
+                if job is None:
+                    exhausted = True
+                    break
+                worker.give(job)
+                yield Started(job)
+            busy = {worker.connection: worker for worker in self._workers if worker.job}
+            if not busy:
+                return
+            for connection in wait(list(busy), timeout=0.5):
+                yield self._receive(busy[connection])  # type: ignore[index]
+            yield from self._overdue()
+
+    def stop(self) -> None:
+        """Ask running jobs to stop at the end of their epoch."""
+        self._stopping = True
+        for worker in self._workers:
+            if worker.job:
+                worker.connection.send(None)
+
+    def close(self) -> None:
+        """Kill all workers."""
+        for worker in self._workers:
+            worker.end()
+        self._workers.clear()
+
+    def _idle(self) -> _Worker | None:
+        for worker in self._workers:
+            if worker.job is None:
+                return worker
+        if len(self._workers) < self.places:
+            self._workers.append(_Worker())
+            return self._workers[-1]
+        return None
+
+    def _receive(self, worker: _Worker) -> Event:
+        assert worker.job is not None
+        try:
+            event: Event = worker.connection.recv()
+        except (EOFError, OSError):
+            return self._lost(worker, "")
+        if not isinstance(event, EpochEnded):
+            worker.job = None
+        return event
+
+    def _overdue(self) -> Iterator[Event]:
+        if self.timeout is None:
+            return
+        for worker in list(self._workers):
+            if worker.job and time.monotonic() - worker.started_at > self.timeout:
+                yield self._lost(worker, f"took longer than --timeout {self.timeout:g} s")
+
+    def _lost(self, worker: _Worker, reason: str) -> Failed:
+        job = worker.job
+        assert job is not None
+        if not reason:
+            worker.process.join(5)
+        code = worker.end()
+        self._workers.remove(worker)
+        return Failed(job, reason or _cause_of_death(code))
+
+
+def _cause_of_death(code: int | None) -> str:
+    if code == -signal.SIGKILL:
+        return "the worker was killed by the system (out of memory?)"
+    if code is not None and code < 0:
+        return f"the worker died of {signal.Signals(-code).name}"
+    return f"the worker ended with exit code {code}"
+
+
+def _work(connection: Connection) -> None:
+    """Main function of a worker process."""
+    import torch
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the runner's to handle
+    torch.set_num_threads(1)
+    try:
+        while True:
+            job = connection.recv()
+            if job is not None:  # a request to stop may arrive after the run has ended
+                connection.send(_execute(job, connection))
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        return  # the runner has died
+
+
+def _execute(job: Job, connection: Connection) -> Event:
+    reported_at = 0.0
+
+    def on_epoch(progress: Progress) -> bool:
+        nonlocal reported_at
+        if time.monotonic() - reported_at > REPORT_SECONDS:
+            connection.send(EpochEnded(job, progress))
+            reported_at = time.monotonic()
+        if not connection.poll():
+            return True
+        connection.recv()  # a request to stop; EOFError if the runner has died
+        return False
+
+    try:
+        return Finished(job, *execute(job, on_epoch))
+    except Interrupted:
+        return Stopped(job)
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        raise  # nobody is there to hear of it
+    except Exception as error:  # noqa: BLE001 - whatever a method raises fails its run alone
+        return Failed(job, f"{type(error).__name__}: {error}", traceback.format_exc())

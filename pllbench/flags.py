@@ -1,0 +1,215 @@
+"""Command-line flags that select runs, and what they mean."""
+
+import inspect
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
+from typing import Annotated, Any, get_type_hints
+
+import typer
+from pydantic import JsonValue
+
+from pllbench.grid import Selection
+from pllbench.protocol import Setting, When, load_benchmark
+from pllbench.spec import CandidateSpec, TrainSpec, ViewSpec, require_keys
+
+_PANEL = "Selection"
+
+
+def _option(*names: str, text: str, metavar: str | None = None) -> Any:
+    return typer.Option(*names, help=text, metavar=metavar, rich_help_panel=_PANEL)
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionFlags:
+    """The flags shared by run, status, table and plot, as typed."""
+
+    benchmark: Annotated[
+        str | None, _option("--benchmark", text="A benchmark's name, or a TOML file.")
+    ] = None
+    methods: Annotated[
+        str, _option("--methods", text="Methods and variants: a,b", metavar="NAMES")
+    ] = ""
+    datasets: Annotated[str, _option("--datasets", text="Data sets: a,b", metavar="NAMES")] = ""
+    candidates: Annotated[
+        str,
+        _option("--candidates", text="PROCESS, or PROCESS:key=value,...", metavar="PROCESS"),
+    ] = ""
+    q: Annotated[str, _option("--q", text="Noise rates: 0.1,0.3", metavar="RATES")] = ""
+    seeds: Annotated[
+        str,
+        _option("--seeds", text="A number of seeds (3), or seeds: 0,1,2 or 7,", metavar="SEEDS"),
+    ] = ""
+    epochs: Annotated[int | None, _option("--epochs", text="Length of a run.")] = None
+    network: Annotated[str | None, _option("--network", text="Network of all methods.")] = None
+    holdout: Annotated[
+        float | None,
+        _option("--holdout", text="Share of training rows kept aside, candidate sets only."),
+    ] = None
+    set_: Annotated[
+        list[str] | None,
+        _option("--set", text="A hyperparameter; may be repeated.", metavar="METHOD.KEY=VALUE"),
+    ] = None
+    train: Annotated[
+        list[str] | None,
+        _option("--train", text="A train setting; may be repeated.", metavar="KEY=VALUE"),
+    ] = None
+    view: Annotated[
+        list[str] | None,
+        _option("--view", text="A view setting; may be repeated.", metavar="KEY=VALUE"),
+    ] = None
+
+    @property
+    def given(self) -> bool:
+        """Whether any of them was typed."""
+        return any(getattr(self, field.name) not in (None, "") for field in fields(self))
+
+    def selection(self) -> Selection:
+        """What they ask for.
+
+        Raises:
+            ValueError: a flag's value is wrong; the flag is named.
+        """
+        return Selection(
+            benchmark=load_benchmark(self.benchmark) if self.benchmark else None,
+            methods=names(self.methods, "--methods"),
+            datasets=names(self.datasets, "--datasets"),
+            q=tuple(rate(text) for text in names(self.q, "--q")),
+            seeds=seeds(self.seeds) if self.seeds else (),
+            flags=tuple(self._settings()),
+        )
+
+    def _settings(self) -> list[Setting]:
+        train: dict[str, JsonValue] = {"epochs": self.epochs, "network": self.network}
+        found = [
+            Setting(reason=f"--{key} {value}", train={key: value})
+            for key, value in train.items()
+            if value is not None
+        ]
+        for text in self.train or []:
+            key, value = pair(text, "--train")
+            require_keys([key], TrainSpec, f"--train {text}")
+            found.append(Setting(reason=f"--train {text}", train={key: value}))
+        for text in self.view or []:
+            key, value = pair(text, "--view")
+            require_keys([key], ViewSpec, f"--view {text}")
+            found.append(Setting(reason=f"--view {text}", views={key: value}))
+        for text in self.set_ or []:
+            target, value = pair(text, "--set")
+            method, dot, key = target.partition(".")
+            if not dot:
+                raise ValueError(f"--set {text}: must be METHOD.KEY=VALUE")
+            when = When(method=(method,))
+            found.append(Setting(reason=f"--set {text}", when=when, hparams={key: value}))
+        if self.candidates:
+            found.append(candidates(self.candidates))
+        if self.holdout is not None:
+            reason = f"--holdout {self.holdout:g}"
+            found.append(Setting(reason=reason, holdout=self.holdout))
+        return found
+
+
+def with_selection(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command whose first parameter is `SelectionFlags` one option for each of its fields.
+
+    Typer reads options from a signature; this writes them there once instead of in every command.
+    """
+    hints = get_type_hints(SelectionFlags, include_extras=True)
+    shared = [
+        inspect.Parameter(
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hint
+        )
+        for field, hint in zip(fields(SelectionFlags), hints.values(), strict=True)
+    ]
+    own_hints = get_type_hints(command, include_extras=True)
+    own = [
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=own_hints[name])
+        for name, parameter in list(inspect.signature(command).parameters.items())[1:]
+    ]
+
+    @wraps(command)
+    def wrapper(**arguments: Any) -> None:
+        flags = SelectionFlags(**{p.name: arguments.pop(p.name) for p in shared})
+        command(flags, **arguments)
+
+    del wrapper.__wrapped__  # or typer would read the command's own signature
+    signature = inspect.Signature([*shared, *own])
+    vars(wrapper)["__signature__"] = signature
+    wrapper.__annotations__ = {p.name: p.annotation for p in signature.parameters.values()}
+    return wrapper
+
+
+def names(text: str, flag: str) -> tuple[str, ...]:
+    """A comma-separated list; repeated entries count once.
+
+    Raises:
+        ValueError: an entry is empty.
+    """
+    parts = [part.strip() for part in text.split(",")] if text else []
+    if "" in parts:
+        raise ValueError(f"{flag} {text}: an entry is empty")
+    return tuple(dict.fromkeys(parts))
+
+
+def rate(text: str) -> float:
+    """A noise rate.
+
+    Raises:
+        ValueError: not a number in [0, 1].
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not 0 <= value <= 1:
+        raise ValueError(f"--q {text}: must be a number from 0 to 1")
+    return round(value, 10)
+
+
+def seeds(text: str) -> tuple[int, ...]:
+    """`3` is the seeds 0, 1, 2; `0,1,2` and `7,` are themselves.
+
+    Raises:
+        ValueError: not whole numbers from 0, or none.
+    """
+    parts = [part.strip() for part in text.removesuffix(",").split(",")]
+    if not all(part.isascii() and part.isdigit() for part in parts):
+        raise ValueError(f"--seeds {text}: must be a number of seeds (3), or seeds (0,1,2 or 7,)")
+    numbers = [int(part) for part in parts]
+    if "," in text:
+        return tuple(dict.fromkeys(numbers))
+    if not 1 <= numbers[0] <= 10_000:
+        raise ValueError(f"--seeds {text}: a number of seeds is from 1 to 10000; seed 7 is '7,'")
+    return tuple(range(numbers[0]))
+
+
+def pair(text: str, flag: str) -> tuple[str, JsonValue]:
+    """KEY=VALUE; a value is read as TOML (numbers, true, lists), else as text.
+
+    Raises:
+        ValueError: there is no key or no value.
+    """
+    key, equals, value = text.partition("=")
+    if not (key.strip() and equals and value.strip()):
+        raise ValueError(f"{flag} {text}: must be KEY=VALUE")
+    try:
+        parsed: JsonValue = tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        parsed = value.strip()
+    return key.strip(), parsed
+
+
+def candidates(text: str) -> Setting:
+    """PROCESS or PROCESS:key=value,... as a setting.
+
+    Raises:
+        ValueError: unknown key, or q among them.
+    """
+    process, _, options = text.partition(":")
+    values = dict(pair(part, "--candidates") for part in names(options, "--candidates"))
+    require_keys(values, CandidateSpec, f"--candidates {text}")
+    for key in ("process", "q"):
+        if key in values:
+            raise ValueError(f"--candidates {text}: {key} does not belong there; see --{key}")
+    return Setting(reason=f"--candidates {text}", candidates={"process": process, **values})
