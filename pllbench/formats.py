@@ -52,7 +52,7 @@ class Entry:
 STYLES = {"best": "bold", "second": "underline", "": ""}
 """How marks look in a terminal."""
 
-SIGNS = {"best": " *", "second": " +", "": "  "}
+SIGNS = {"best": "* ", "second": "+ ", "": ""}
 """How marks look in plain text."""
 
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>#|~$&])")
@@ -175,5 +175,5 @@ def _text(cell: Cell | None, styled: bool) -> Text:
     if cell is None:
         return Text(MISSING)
     sign = "" if styled else SIGNS[cell.mark]
-    text = Text(cell.number + sign, style=STYLES[cell.mark] if styled else "")
+    text = Text(sign + cell.number, style=STYLES[cell.mark] if styled else "")
     return text.append(f"\n({cell.note})", style="not bold not underline") if cell.note else text
