@@ -72,7 +72,7 @@ def log_dot(log_a: Tensor, log_b: Tensor) -> Tensor:
 
     a, peak_a = scaled(log_a)
     b, peak_b = scaled(log_b)
-    return (a @ b.mT).log().float() + peak_a + peak_b.mT
+    return (a @ b.mT).log().to(log_a.dtype) + peak_a + peak_b.mT
 
 
 def soft_cross_entropy(log_probs: Tensor, target: Tensor) -> Tensor:
