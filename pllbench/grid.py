@@ -18,6 +18,7 @@ from pllbench.protocol import (
     Setting,
     Variant,
     default_protocol,
+    load_benchmark,
     merge,
 )
 from pllbench.registry import did_you_mean, load_method, method_entries
@@ -64,50 +65,59 @@ class Selection:
 
 
 def plan(selection: Selection) -> list[PlannedRun]:
-    """All runs that `selection` asks for, each once, in the order of the grid.
+    """All runs that `selection` asks for, in the order of the grid.
+
+    A row has each run once; two rows may share a run.
 
     Raises:
         ValueError: a name, key or value is wrong, or a setting applies to no run.
     """
     protocol = selection.protocol
     variants = known_variants(selection)
+    known = protocol.model_copy(update={"variants": variants})
     whole = selection.benchmark or Benchmark(
         grid=(Grid(methods=selection.methods, datasets=selection.datasets, q=selection.q),)
     )
-    unused = {id(flag): flag for flag in selection.flags}
-    planned: dict[str, PlannedRun] = {}
+    restricted = bool(selection.methods or selection.datasets or selection.q)
+    planned: dict[tuple[str, str], PlannedRun] = {}
+    used: set[int] = set()
     any_generated = False
     for grid in whole.grid:
-        layers = (*whole.setting, *grid.setting)
-        idle = list(layers) if not (selection.methods or selection.datasets or selection.q) else []
+        overlay = load_benchmark(grid.protocol).setting if grid.protocol else ()
+        layers = (*whole.setting, *grid.setting, *selection.flags)
         for cell in _cells(grid, selection, variants):
             variant = variants.get(cell.name)
             own = variant.layers() if variant else ()
             settings = [
                 setting
-                for setting in (*protocol.setting, *own, *layers, *selection.flags)
+                for setting in (*protocol.setting, *overlay, *own, *layers)
                 if setting.when.matches(cell)
             ]
-            for setting in settings:
-                unused.pop(id(setting), None)
-            idle = [setting for setting in idle if not setting.when.matches(cell)]
+            used.update(map(id, settings))
             any_generated |= cell.q is not None
-            label = variant.label if variant else protocol.labels.get(cell.base, cell.base)
             for seed in selection.seeds or grid.seeds:
                 spec = resolve(cell, seed, settings)
-                planned.setdefault(spec.run_id, PlannedRun(cell.name, label, spec))
-        for setting in idle:
-            raise ValueError(f"setting for {setting.when!r} applies to no run of its grid")
+                label = _label(spec, cell.name, known)
+                planned.setdefault((cell.name, spec.run_id), PlannedRun(cell.name, label, spec))
+        for setting in () if restricted else grid.setting:
+            _require_used(setting, used, setting.reason or f"setting for {setting.when!r}")
+    for setting in () if restricted else whole.setting:
+        _require_used(setting, used, setting.reason or f"setting for {setting.when!r}")
+    for flag in selection.flags:
+        _require_used(flag, used, flag.reason)
     if not planned:
         raise ValueError("the selection has no runs: its data sets or q are not in the benchmark")
-    for flag in unused.values():
-        raise ValueError(f"{flag.reason}: applies to no run of this selection")
     for flag in selection.flags:
         if flag.candidates and not any_generated:
             raise ValueError(f"{flag.reason}: no data set here has generated candidate sets")
     if selection.q and not any_generated:
         raise ValueError("--q: no run here has generated candidate sets")
     return list(planned.values())
+
+
+def _require_used(setting: Setting, used: set[int], name: str) -> None:
+    if id(setting) not in used:
+        raise ValueError(f"{name}: applies to no run of this selection")
 
 
 def known_variants(selection: Selection) -> dict[str, Variant]:
@@ -209,12 +219,17 @@ def row_of(spec: RunSpec, protocol: Protocol) -> Row:
     Needs neither the method's class nor torch.
     """
     names = [spec.method, *(n for n, v in protocol.variants.items() if v.base == spec.method)]
-    for name in names:
-        if not differences(spec, name, protocol):
-            variant = protocol.variants.get(name)
-            return Row(name, variant.label if variant else protocol.labels.get(name, name))
-    changes = ", ".join(differences(spec, spec.method, protocol))
-    return Row(spec.method, f"{protocol.labels.get(spec.method, spec.method)} ({changes})")
+    same = (name for name in names if not differences(spec, name, protocol))
+    name = next(same, spec.method)
+    return Row(name, _label(spec, name, protocol))
+
+
+def _label(spec: RunSpec, name: str, protocol: Protocol) -> str:
+    """The printed name of a method or variant, and what differs from its protocol in this run."""
+    variant = protocol.variants.get(name)
+    label = variant.label if variant else protocol.labels.get(name, name)
+    changes = ", ".join(differences(spec, name, protocol))
+    return f"{label} ({changes})" if changes else label
 
 
 def differences(spec: RunSpec, name: str, protocol: Protocol) -> list[str]:

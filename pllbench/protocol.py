@@ -11,11 +11,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Self, TypeVar
 
-from pydantic import BeforeValidator, Field, JsonValue, ValidationError
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    JsonValue,
+    ValidationError,
+    model_validator,
+)
 
-from pllbench.catalogue import DATASETS
+from pllbench.catalogue import DATASETS, Kind
 from pllbench.registry import did_you_mean
 from pllbench.spec import (
     CandidateSpec,
@@ -34,7 +41,16 @@ def _as_list(value: object) -> object:
     return value if isinstance(value, list | tuple) else [value]
 
 
+def _in_catalogue(name: str) -> str:
+    if name not in DATASETS:
+        raise ValueError(f"unknown data set {name!r}: {did_you_mean(name, DATASETS)}")
+    return name
+
+
 Names = Annotated[tuple[str, ...], BeforeValidator(_as_list)]
+DatasetName = Annotated[str, AfterValidator(_in_catalogue)]
+Datasets = Annotated[tuple[DatasetName, ...], BeforeValidator(_as_list)]
+Kinds = Annotated[tuple[Kind, ...], BeforeValidator(_as_list)]
 Rates = Annotated[tuple[Rate, ...], BeforeValidator(_as_list)]
 
 
@@ -66,19 +82,21 @@ class Overrides(Frozen):
     holdout: float | None = None
     data_seed: int | None = None
 
-    def require_known_keys(self, where: str) -> None:
-        """Raise ValueError, naming `where`, at a train, view or candidate key that is unknown."""
-        require_keys(self.train, TrainSpec, f"{where}: train")
-        require_keys(self.views, ViewSpec, f"{where}: views")
-        require_keys(self.candidates, CandidateSpec, f"{where}: candidates")
+    @model_validator(mode="after")
+    def _known_options(self) -> Self:
+        """The keys of hparams are the method's: they are checked where it is resolved."""
+        require_keys(self.train, TrainSpec, "train")
+        require_keys(self.views, ViewSpec, "views")
+        require_keys(self.candidates, CandidateSpec, "candidates")
+        return self
 
 
 class When(Frozen):
     """Condition of a setting; an empty part always holds."""
 
     method: Names = ()
-    dataset: Names = ()
-    kind: Names = ()
+    dataset: Datasets = ()
+    kind: Kinds = ()
     q: Rates = ()
 
     def matches(self, cell: Cell) -> bool:
@@ -117,7 +135,7 @@ class Protocol(Frozen):
     """The default settings, built-in variants and labels."""
 
     title: str
-    q: dict[str, Rates]
+    q: dict[DatasetName, Rates]
     """Noise rates by data set."""
     labels: dict[str, str]
     """How methods are printed."""
@@ -130,10 +148,12 @@ class Grid(Frozen):
 
     methods: Names = ()
     """Methods and variants."""
-    datasets: Names = ()
+    datasets: Datasets = ()
     q: Rates = ()
     """Noise rates; those of the protocol where empty."""
     seeds: tuple[Annotated[int, Field(ge=0)], ...] = DEFAULT_SEEDS
+    protocol: str = ""
+    """Another benchmark, whose settings apply here before this grid's own."""
     setting: tuple[Setting, ...] = ()
 
 
@@ -187,7 +207,6 @@ def read_toml(path: Path, text: str, model: type[Model]) -> Model:
         fields = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{path}: {error}") from error
-    require_keys(fields, model, str(path))
     try:
         return model.model_validate(fields)
     except ValidationError as error:
@@ -197,10 +216,7 @@ def read_toml(path: Path, text: str, model: type[Model]) -> Model:
 def default_protocol() -> Protocol:
     """The protocol shipped with the suite."""
     path = files("pllbench") / "protocol.toml"
-    protocol = read_toml(Path("protocol.toml"), path.read_text("utf-8"), Protocol)
-    for setting in (*protocol.setting, *protocol.variants.values()):
-        setting.require_known_keys("protocol.toml")
-    return protocol
+    return read_toml(Path("protocol.toml"), path.read_text("utf-8"), Protocol)
 
 
 def benchmark_folder() -> Path:
@@ -229,13 +245,4 @@ def load_benchmark(name: str) -> Benchmark:
             raise ValueError(f"{path}: not readable ({error})") from error
         hint = did_you_mean(name, benchmark_names())
         raise ValueError(f"unknown benchmark {name!r}: {hint}") from None
-    benchmark = read_toml(path, text, Benchmark)
-    for grid in benchmark.grid:
-        for setting in grid.setting:
-            setting.require_known_keys(str(path))
-    for overrides in (*benchmark.setting, *benchmark.variants.values()):
-        overrides.require_known_keys(str(path))
-    for variant in benchmark.variants.values():
-        for setting in variant.setting:
-            setting.require_known_keys(str(path))
-    return benchmark
+    return read_toml(path, text, Benchmark)

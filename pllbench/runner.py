@@ -88,8 +88,9 @@ def run_grid(
     call. The first Ctrl-C lets running cells save their state and stops; the second ends at once.
     """
     summary = Summary()
-    pending = [run for run in planned if not records.is_done(options.results, run.spec)]
-    summary.skipped = len(planned) - len(pending)
+    unique = {run.spec.run_id: run for run in planned}  # rows may share runs
+    pending = [run for run in unique.values() if not records.is_done(options.results, run.spec)]
+    summary.skipped = len(unique) - len(pending)
     if not pending:
         return summary
     preflight(pending, options)

@@ -42,7 +42,7 @@ def selection_status(planned: Sequence[PlannedRun], results: Path) -> Status:
     """The state of every planned run."""
     failures: list[tuple[str, str]] = []
     states: Counter[str] = Counter()
-    for run in planned:
+    for run in {run.spec.run_id: run for run in planned}.values():  # rows may share runs
         space = Workspace.of(results, run.spec.run_id)
         state = "done" if records.is_done(results, run.spec) else space.state()
         states[state] += 1

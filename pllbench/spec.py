@@ -24,16 +24,28 @@ from pllbench.registry import did_you_mean
 CORE_VERSION = 1
 """Bumped whenever trainer, views, loader or candidates change the numbers of a run."""
 
-NetworkName = Literal["linear", "mlp"]
+NetworkName = Literal["linear", "mlp", "resnet18", "wide_resnet34_10"]
 Scaling = Literal["none", "zscore", "tfidf"]
 Process = Literal["uniform"]
 Policy = Literal["force", "free", "resample"]
 
 
 class Frozen(BaseModel):
-    """A frozen model that refuses unknown keys; field docstrings become descriptions."""
+    """A frozen model of finite numbers; field docstrings become descriptions.
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    An unknown key is refused with its nearest match, however deep it stands.
+    """
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, fields: object) -> object:
+        if isinstance(fields, dict) and (problem := unknown_key(fields, cls)):
+            raise ValueError(problem)
+        return fields
 
 
 class TrainSpec(Frozen):
@@ -76,11 +88,12 @@ class ViewSpec(Frozen):
     """Law of the added tokens: uniform over the vocabulary, or the corpus's unigram law."""
 
 
-def _rounded(q: float) -> float:
-    return round(q, 10)
+def round_rate(q: float) -> float:
+    """A noise rate as specs hold it: 0.1 + 0.2 is 0.3, and -0.0 is 0.0."""
+    return round(q, 10) + 0.0
 
 
-Rate = Annotated[float, Field(ge=0, le=1), AfterValidator(_rounded)]
+Rate = Annotated[float, Field(ge=0, le=1), AfterValidator(round_rate)]
 
 
 class CandidateSpec(Frozen):
@@ -130,6 +143,12 @@ class RunSpec(Frozen):
     core_version: int = CORE_VERSION
     """Version of the framework's numbers."""
 
+    @model_validator(mode="after")
+    def _changed_exist(self) -> Self:
+        if missing := set(self.changed) - set(self.hparams):
+            raise ValueError(f"changed names {min(missing)!r}, which is no hyperparameter")
+        return self
+
     def identity(self) -> dict[str, Any]:
         """What makes this run this run: every field that differs from its declared default.
 
@@ -152,18 +171,26 @@ class RunSpec(Frozen):
         return self.candidates.q if self.candidates else None
 
 
+def unknown_key(keys: Iterable[str], model: type[BaseModel]) -> str | None:
+    """What is wrong with the first of `keys` that is no field of `model`, and its nearest match."""
+    known = {field.alias or name for name, field in model.model_fields.items()}
+    for key in sorted(keys):
+        if key not in known:
+            return f"unknown key {key!r}, {did_you_mean(key, known)}"
+    return None
+
+
 def require_keys(keys: Iterable[str], model: type[BaseModel], where: str) -> None:
     """Raise ValueError, naming `where` and the nearest match, if a key is no field of `model`."""
-    for key in sorted(keys):
-        if key not in model.model_fields:
-            raise ValueError(
-                f"{where}: unknown key {key!r}, {did_you_mean(key, model.model_fields)}"
-            )
+    if problem := unknown_key(keys, model):
+        raise ValueError(f"{where}: {problem}")
 
 
 def one_line(error: ValidationError, where: str) -> str:
     """A validation error as one line: place, message and offending value of its first problem."""
     first = error.errors(include_url=False)[0]
     place = ".".join(str(part) for part in first["loc"])
-    value = "" if first["type"] == "missing" else f", got {first['input']!r}"
-    return f"{where}: {place}: {first['msg']}{value}"[:400]
+    message = first["msg"].removeprefix("Value error, ")
+    speaks_for_itself = first["type"] in ("missing", "value_error")
+    value = "" if speaks_for_itself else f", got {first['input']!r}"
+    return ": ".join(part for part in (where, place, f"{message}{value}") if part)[:400]

@@ -105,6 +105,7 @@ def train(
             lr=spec.train.lr,
             momentum=spec.train.momentum,
             weight_decay=spec.train.weight_decay,
+            fused=True,  # one kernel a step, on CPUs as well
         )
         columns: Columns = defaultdict(list)
         start, resumed_from = 0, []
