@@ -3,7 +3,7 @@
 The way back is here as well: which row of a table a stored run belongs to.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pydantic import ValidationError
@@ -81,7 +81,9 @@ def plan(selection: Selection) -> list[PlannedRun]:
     restricted = bool(selection.methods or selection.datasets or selection.q)
     planned: dict[tuple[str, str], PlannedRun] = {}
     used: set[int] = set()
-    any_generated = False
+    for setting in (*whole.setting, *(s for g in whole.grid for s in g.setting), *selection.flags):
+        for name in setting.when.method:
+            _base(name, variants)
     for grid in whole.grid:
         overlay = load_benchmark(grid.protocol).setting if grid.protocol else ()
         layers = (*whole.setting, *grid.setting, *selection.flags)
@@ -94,25 +96,37 @@ def plan(selection: Selection) -> list[PlannedRun]:
                 if setting.when.matches(cell)
             ]
             used.update(map(id, settings))
-            any_generated |= cell.q is not None
             for seed in selection.seeds or grid.seeds:
                 spec = resolve(cell, seed, settings)
                 label = _label(spec, cell.name, known)
                 planned.setdefault((cell.name, spec.run_id), PlannedRun(cell.name, label, spec))
         for setting in () if restricted else grid.setting:
             _require_used(setting, used, setting.reason or f"setting for {setting.when!r}")
+    _require_all(selection, [run.spec for run in planned.values()])
     for setting in () if restricted else whole.setting:
         _require_used(setting, used, setting.reason or f"setting for {setting.when!r}")
     for flag in selection.flags:
         _require_used(flag, used, flag.reason)
-    if not planned:
-        raise ValueError("the selection has no runs: its data sets or q are not in the benchmark")
-    for flag in selection.flags:
-        if flag.candidates and not any_generated:
-            raise ValueError(f"{flag.reason}: no data set here has generated candidate sets")
-    if selection.q and not any_generated:
-        raise ValueError("--q: no run here has generated candidate sets")
     return list(planned.values())
+
+
+def _require_all(selection: Selection, specs: Sequence[RunSpec]) -> None:
+    """Raise ValueError if something that was asked for is in no run."""
+    if not specs:
+        raise ValueError("the selection has no runs: its data sets or q are not in the benchmark")
+    found = {spec.dataset for spec in specs}
+    for dataset in selection.datasets:
+        if dataset not in found:
+            raise ValueError(f"--datasets {dataset}: not in this benchmark, {', '.join(sorted(found))} are")
+    rates = {spec.q for spec in specs} - {None}
+    for rate in selection.q:
+        if not rates:
+            raise ValueError("--q: no run here has generated candidate sets")
+        if rate not in rates:
+            raise ValueError(f"--q {rate:g}: not in this benchmark")
+    for flag in selection.flags:
+        if flag.candidates and not rates:
+            raise ValueError(f"{flag.reason}: no data set here has generated candidate sets")
 
 
 def _require_used(setting: Setting, used: set[int], name: str) -> None:
@@ -124,7 +138,8 @@ def known_variants(selection: Selection) -> dict[str, Variant]:
     """Built-in variants and those of the benchmark, by name.
 
     Raises:
-        ValueError: a variant has the name of a method, or of a built-in variant.
+        ValueError: a variant has the name of a method or of a built-in variant, or its base is
+            unknown.
     """
     variants = dict(selection.protocol.variants)
     if selection.benchmark:
@@ -132,10 +147,27 @@ def known_variants(selection: Selection) -> dict[str, Variant]:
             if name in variants:
                 raise ValueError(f"variant {name!r} is built in already: choose another name")
             variants[name] = variant
-    for name in variants:
-        if name in method_entries():
+    methods = method_entries()
+    for name, variant in variants.items():
+        if name in methods:
             raise ValueError(f"variant {name!r} has the name of a method: choose another name")
+        if variant.base not in methods:
+            hint = did_you_mean(variant.base, methods)
+            raise ValueError(f"variant {name!r}: unknown method {variant.base!r}: {hint}")
     return variants
+
+
+def _base(name: str, variants: Mapping[str, Variant]) -> str:
+    """The registered method behind a method or variant.
+
+    Raises:
+        ValueError: there is none of that name.
+    """
+    base = variants[name].base if name in variants else name
+    if base not in method_entries():
+        hint = did_you_mean(name, {*method_entries(), *variants})
+        raise ValueError(f"unknown method {name!r}: {hint}")
+    return base
 
 
 def _cells(grid: Grid, selection: Selection, variants: dict[str, Variant]) -> Iterator[Cell]:
@@ -148,14 +180,9 @@ def _cells(grid: Grid, selection: Selection, variants: dict[str, Variant]) -> It
     for dataset in (*datasets, *selection.datasets):
         if dataset not in DATASETS:
             raise ValueError(f"unknown data set {dataset!r}: {did_you_mean(dataset, DATASETS)}")
-    for name in methods:
-        base = variants[name].base if name in variants else name
-        if base not in method_entries():
-            hint = did_you_mean(name, {*method_entries(), *variants})
-            raise ValueError(f"unknown method {name!r}: {hint}")
+    bases = {name: _base(name, variants) for name in methods}
     for dataset in datasets or ("digits",) * (not selection.benchmark):
-        for name in methods:
-            base = variants[name].base if name in variants else name
+        for name, base in bases.items():
             learns_from_true = load_method(base).labels == "true"
             if learns_from_true or DATASETS[dataset].real_candidates:
                 yield Cell(name, base, dataset, None)
