@@ -25,10 +25,12 @@ class Hparams(BaseModel):
     """Hyperparameters of a method: one typed field each, with a default and a docstring.
 
     A method's mathematics belong here. Optimizer, epochs and network are train settings, candidate
-    sets and views have settings of their own.
+    sets and views have settings of their own. Numbers are finite: records are JSON.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True
+    )
 
 
 class Network(nn.Module):
