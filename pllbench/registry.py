@@ -6,7 +6,9 @@ metadata, so listing them imports no method and no torch.
 
 import difflib
 import importlib
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Mapping
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
@@ -29,12 +31,18 @@ def describe(entry: EntryPoint) -> str:
     return f"{dist} ({entry.value})"
 
 
-def method_entries() -> dict[str, EntryPoint]:
+def method_entries() -> Mapping[str, EntryPoint]:
     """All registered methods by name, sorted; nothing is imported.
 
     Raises:
         ValueError: two entry points claim one name; both distributions are named.
     """
+    return _scan(tuple(sys.path))
+
+
+@cache
+def _scan(path: tuple[str, ...]) -> Mapping[str, EntryPoint]:  # noqa: ARG001 - what it depends on
+    """Reading the metadata of all distributions takes long for what every run of a grid asks."""
     found: dict[str, EntryPoint] = {}
     for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name):
         other = found.setdefault(entry.name, entry)
@@ -76,8 +84,10 @@ def load_class(target: str) -> "type[Method[Any]]":
     module_name, _, class_name = target.partition(":")
     try:
         cls = getattr(importlib.import_module(module_name), class_name)
-    except (ImportError, AttributeError) as error:
-        raise ValueError(f"{target!r} cannot be imported: {error}") from error
+    except Exception as error:  # a user's module may raise anything
+        raise ValueError(
+            f"{target!r} cannot be imported: {type(error).__name__}: {error}"
+        ) from error
     return _require_method(cls, target)
 
 
