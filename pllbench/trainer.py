@@ -24,7 +24,8 @@ from pllbench.task import Task
 EVALUATION_CHUNK = 4096
 """Rows predicted at once; in eval mode it changes no prediction."""
 
-Columns = defaultdict[str, list[float]]
+Columns = dict[str, list[float]]
+"""Values by column, one an epoch; NaN where an epoch has none."""
 
 
 class Interrupted(Exception):  # noqa: N818 - a request, not an error
@@ -90,7 +91,7 @@ def train(
         on_epoch: called after every epoch; False asks to stop.
 
     Raises:
-        FloatingPointError: a loss was not finite; epoch and step are named.
+        FloatingPointError: a loss was not finite, or a score NaN; epoch and step are named.
         Interrupted: `on_epoch` asked to stop; the state was saved.
     """
     device = task.x.device
@@ -107,12 +108,12 @@ def train(
             weight_decay=spec.train.weight_decay,
             fused=True,  # one kernel a step, on CPUs as well
         )
-        columns: Columns = defaultdict(list)
+        columns: Columns = {}
         start, resumed_from = 0, []
         if checkpoints and (state := checkpoints.load(device)):
             method.load_state_dict(state.method)
             optimizer.load_state_dict(state.optimizer)
-            columns.update(state.columns)
+            columns = state.columns
             start = state.next_epoch
             resumed_from = [*state.resumed_from, start]
         for epoch in range(start, spec.train.epochs):
@@ -120,9 +121,8 @@ def train(
             for group in optimizer.param_groups:
                 group["lr"] = lr
             torch.manual_seed(stream_seed(spec.seed, "method", epoch))
-            _train_epoch(method, loader, optimizer, task, epoch, columns)
-            columns["lr"].append(lr)
-            _evaluate(method, task, columns)
+            row = {"lr": lr} | _train_epoch(method, loader, optimizer, task, epoch)
+            _append(columns, row | _evaluate(method, task), epoch)
             go_on = on_epoch(Progress(epoch, columns["accuracy"][-1]))
             if epoch + 1 == spec.train.epochs:
                 break
@@ -132,7 +132,7 @@ def train(
                         epoch + 1,
                         method.state_dict(),
                         optimizer.state_dict(),
-                        dict(columns),
+                        columns,
                         resumed_from,
                     )
                 )
@@ -167,14 +167,15 @@ def _own_generators(device: torch.device) -> AbstractContextManager[None]:
     return torch.random.fork_rng(devices=cuda)
 
 
+def _append(columns: Columns, row: dict[str, float], epoch: int) -> None:
+    """Add the values of an epoch. A method may log a value in some epochs only."""
+    for name in columns | row:
+        columns.setdefault(name, [math.nan] * epoch).append(row.get(name, math.nan))
+
+
 def _train_epoch(
-    method: Method[Any],
-    loader: Loader,
-    optimizer: torch.optim.Optimizer,
-    task: Task,
-    epoch: int,
-    columns: Columns,
-) -> None:
+    method: Method[Any], loader: Loader, optimizer: torch.optim.Optimizer, task: Task, epoch: int
+) -> dict[str, float]:
     """One pass over the training set. The device is waited for once, at its end."""
     method.epoch = epoch
     method.train()
@@ -202,27 +203,31 @@ def _train_epoch(
         raise FloatingPointError(
             f"loss is {values[number].item()} at epoch {epoch}, step {number} of {len(loader)}"
         )
-    columns["loss"].append(values.mean().item())
+    row = {"loss": values.mean().item()}
     for name, series in logs.items():
-        columns[f"log_{name}"].append(torch.stack(series).double().mean().item())
+        row[f"log_{name}"] = torch.stack(series).double().mean().item()
     if (pseudo >= 0).all():
-        rates = metrics.noise_rates(pseudo, task.y, task.candidates.shape[1])
-        columns["class_noise"].append(rates[0])
-        columns["pairwise_noise"].append(rates[1])
+        row["class_noise"], row["pairwise_noise"] = metrics.noise_rates(
+            pseudo, task.y, task.candidates.shape[1]
+        )
+    return row
 
 
 @torch.no_grad()
-def _evaluate(method: Method[Any], task: Task, columns: Columns) -> None:
+def _evaluate(method: Method[Any], task: Task) -> dict[str, float]:
     method.eval()
     scores = _over_chunks(task, task.test_x, lambda x: {"": method.predict(x)})[""]
-    columns["accuracy"].append(metrics.accuracy(scores, task.test_y))
+    if scores.isnan().any():  # the last step broke the weights; argmax would call it class 0
+        raise FloatingPointError(f"a score is NaN after the last step of epoch {method.epoch}")
+    row = {"accuracy": metrics.accuracy(scores, task.test_y)}
     for name, extra in _over_chunks(task, task.test_x, method.extra_predictions).items():
-        columns[f"accuracy_{name}"].append(metrics.accuracy(extra, task.test_y))
+        row[f"accuracy_{name}"] = metrics.accuracy(extra, task.test_y)
     if len(task.holdout_x):
         held = _over_chunks(task, task.holdout_x, lambda x: {"": method.predict(x)})[""]
         sets = task.holdout_candidates
-        columns["covering_rate"].append(metrics.covering_rate(held, sets))
-        columns["approximated_accuracy"].append(metrics.approximated_accuracy(held, sets))
+        row["covering_rate"] = metrics.covering_rate(held, sets)
+        row["approximated_accuracy"] = metrics.approximated_accuracy(held, sets)
+    return row
 
 
 def _over_chunks(
@@ -259,9 +264,9 @@ def summarise(curves: Curves, task: Task) -> Result:
         extra={
             name.removeprefix(prefix): float(values[tail].mean())
             for name, values in curves.items()
-            if name.startswith(prefix)
+            if name.startswith(prefix) and np.isfinite(values[tail]).all()
         },
-        class_noise=float(curves["class_noise"][-1]) if "class_noise" in curves else None,
+        class_noise=_last_finite(curves.get("class_noise")),
         pairwise_noise=_last_finite(curves.get("pairwise_noise")),
         num_train=len(task.x),
         num_test=len(task.test_x),
