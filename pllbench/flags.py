@@ -8,13 +8,14 @@ from functools import wraps
 from typing import Annotated, Any, get_type_hints
 
 import typer
-from pydantic import JsonValue
+from pydantic import ConfigDict, JsonValue, TypeAdapter, ValidationError
 
 from pllbench.grid import Selection
 from pllbench.protocol import Setting, When, load_benchmark
-from pllbench.spec import CandidateSpec, TrainSpec, ViewSpec, require_keys
+from pllbench.spec import CandidateSpec, TrainSpec, ViewSpec, require_keys, round_rate
 
 _PANEL = "Selection"
+_VALUE: TypeAdapter[JsonValue] = TypeAdapter(JsonValue, config=ConfigDict(allow_inf_nan=False))
 
 
 def _option(*names: str, text: str, metavar: str | None = None) -> Any:
@@ -164,7 +165,7 @@ def rate(text: str) -> float:
         value = float("nan")
     if not 0 <= value <= 1:
         raise ValueError(f"--q {text}: must be a number from 0 to 1")
-    return round(value, 10)
+    return round_rate(value)
 
 
 def seeds(text: str) -> tuple[int, ...]:
@@ -188,28 +189,31 @@ def pair(text: str, flag: str) -> tuple[str, JsonValue]:
     """KEY=VALUE; a value is read as TOML (numbers, true, lists), else as text.
 
     Raises:
-        ValueError: there is no key or no value.
+        ValueError: there is no key or no value, or the value is a date, NaN or infinite.
     """
     key, equals, value = text.partition("=")
     if not (key.strip() and equals and value.strip()):
         raise ValueError(f"{flag} {text}: must be KEY=VALUE")
     try:
-        parsed: JsonValue = tomllib.loads(f"value = {value}")["value"]
+        parsed = tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
         parsed = value.strip()
-    return key.strip(), parsed
+    try:
+        return key.strip(), _VALUE.validate_python(parsed)
+    except ValidationError as error:
+        raise ValueError(f"{flag} {text}: must be a finite number, true, false or text") from error
 
 
 def candidates(text: str) -> Setting:
     """PROCESS or PROCESS:key=value,... as a setting.
 
     Raises:
-        ValueError: unknown key, or q among them.
+        ValueError: unknown key, or process or q among them.
     """
     process, _, options = text.partition(":")
     values = dict(pair(part, "--candidates") for part in names(options, "--candidates"))
     require_keys(values, CandidateSpec, f"--candidates {text}")
-    for key in ("process", "q"):
+    for key, place in (("process", "before the colon"), ("q", "in --q")):
         if key in values:
-            raise ValueError(f"--candidates {text}: {key} does not belong there; see --{key}")
+            raise ValueError(f"--candidates {text}: {key} does not belong there but {place}")
     return Setting(reason=f"--candidates {text}", candidates={"process": process, **values})
