@@ -6,7 +6,7 @@ temporary name, flushed to disk and renamed.
 
 import json
 import os
-import tempfile
+import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from io import BytesIO
@@ -102,15 +102,16 @@ def record_path(root: Path, spec: RunSpec) -> Path:
 def write_atomic(path: Path, data: bytes) -> None:
     """Write `data` to `path` so that a reader sees the old file or the whole new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    # Not tempfile's: its files are for their owner alone, and a results folder may be shared.
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with temporary.open("xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        Path(name).replace(path)
+        temporary.replace(path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 
@@ -182,9 +183,15 @@ def query(root: Path) -> tuple[list[Record], list[Unreadable]]:
         if path.name.startswith("."):
             continue
         try:
-            found.append(read(path))
+            record = read(path)
         except ValueError as error:
             unreadable.append(Unreadable(path, str(error)))
+            continue
+        place = record_path(root, record.spec)
+        if path == place:
+            found.append(record)
+        else:  # a copy would count its run twice
+            unreadable.append(Unreadable(path, f"{path}: its place is {place}"))
     return found, unreadable
 
 
