@@ -47,8 +47,7 @@ class Loader:
         """The batches of one epoch, shuffled and augmented."""
         order_stream = torch.Generator().manual_seed(stream_seed(self.seed, "order", epoch))
         order = torch.randperm(len(self.x), generator=order_stream).to(self.x.device)
-        chunk_size = max(1, CHUNK // self.batch_size) * self.batch_size
-        for number, index in enumerate(order.split(chunk_size)):
+        for number, index in enumerate(order.split(self._chunk_size)):
             rows = self.x[index]
             drawn = [self._draw(rows, epoch, slot, number) for slot in range(len(self.roles))]
             yield from self._batches(drawn, index)
@@ -56,8 +55,13 @@ class Loader:
     def batches(self) -> Iterator[Batch]:
         """Plain instances in order, one view each: `pllbench.method.TrainView`."""
         everything = torch.arange(len(self.x), device=self.x.device)
-        for index in everything.split(CHUNK):
+        for index in everything.split(self._chunk_size):
             yield from self._batches([self.views.plain(self.x[index])], index)
+
+    @property
+    def _chunk_size(self) -> int:
+        """A whole number of batches, so that only an epoch's last batch is short."""
+        return max(1, CHUNK // self.batch_size) * self.batch_size
 
     def _draw(self, rows: Tensor, epoch: int, slot: int, chunk: int) -> Tensor:
         generator = torch.Generator(rows.device)
