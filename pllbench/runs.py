@@ -62,7 +62,10 @@ def folder_status(results: Path) -> Status:
     found, unreadable = records.query(results)
     failures: list[tuple[str, str]] = []
     states = Counter(done=len(found))
+    done = {record.run_id for record in found}
     for folder in sorted((results / "work").glob("*")):
+        if folder.name in done:  # it keeps a checkpoint that could not be read
+            continue
         space = Workspace(folder)
         state = space.state()
         states[state] += 1

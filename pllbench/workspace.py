@@ -64,6 +64,7 @@ class Workspace:
                 continue
             if current.st_ino == os.fstat(handle).st_ino:
                 self._lock = handle
+                self.error.unlink(missing_ok=True)  # of an earlier try
                 return True
             os.close(handle)
 
@@ -106,5 +107,8 @@ class Workspace:
 
     def reason(self) -> str:
         """First line of the last failure."""
-        lines = self.error.read_text("utf-8", errors="replace").splitlines()
+        try:
+            lines = self.error.read_text("utf-8", errors="replace").splitlines()
+        except FileNotFoundError:  # another process tries the run again
+            lines = []
         return lines[0] if lines else "no reason was stored"
