@@ -117,7 +117,9 @@ def _require_all(selection: Selection, specs: Sequence[RunSpec]) -> None:
     found = {spec.dataset for spec in specs}
     for dataset in selection.datasets:
         if dataset not in found:
-            raise ValueError(f"--datasets {dataset}: not in this benchmark, {', '.join(sorted(found))} are")
+            raise ValueError(
+                f"--datasets {dataset}: not in this benchmark, {', '.join(sorted(found))} are"
+            )
     rates = {spec.q for spec in specs} - {None}
     for rate in selection.q:
         if not rates:
