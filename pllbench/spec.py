@@ -30,6 +30,15 @@ Process = Literal["uniform"]
 Policy = Literal["force", "free", "resample"]
 
 
+def unknown_key(keys: Iterable[str], model: type[BaseModel]) -> str | None:
+    """What is wrong with the first of `keys` that is no field of `model`, and its nearest match."""
+    known = {field.alias or name for name, field in model.model_fields.items()}
+    for key in sorted(keys):
+        if key not in known:
+            return f"unknown key {key!r}, {did_you_mean(key, known)}"
+    return None
+
+
 class Frozen(BaseModel):
     """A frozen model of finite numbers; field docstrings become descriptions.
 
@@ -169,15 +178,6 @@ class RunSpec(Frozen):
     def q(self) -> float | None:
         """Rate of the candidate process; None where there is no process."""
         return self.candidates.q if self.candidates else None
-
-
-def unknown_key(keys: Iterable[str], model: type[BaseModel]) -> str | None:
-    """What is wrong with the first of `keys` that is no field of `model`, and its nearest match."""
-    known = {field.alias or name for name, field in model.model_fields.items()}
-    for key in sorted(keys):
-        if key not in known:
-            return f"unknown key {key!r}, {did_you_mean(key, known)}"
-    return None
 
 
 def require_keys(keys: Iterable[str], model: type[BaseModel], where: str) -> None:
