@@ -174,6 +174,9 @@ def _grids(block: Block, width: int, styled: bool) -> Iterator[Grid]:
 def _text(cell: Cell | None, styled: bool) -> Text:
     if cell is None:
         return Text(MISSING)
-    sign = "" if styled else SIGNS[cell.mark]
-    text = Text(sign + cell.number, style=STYLES[cell.mark] if styled else "")
-    return text.append(f"\n({cell.note})", style="not bold not underline") if cell.note else text
+    text = Text()  # the mark is a span of its own, or it would extend into the padding
+    if styled:
+        text.append(cell.number, style=STYLES[cell.mark])
+    else:
+        text.append(SIGNS[cell.mark] + cell.number)
+    return text.append(f"\n({cell.note})") if cell.note else text

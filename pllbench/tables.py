@@ -251,7 +251,7 @@ def _notes(
     rows = [row for block in blocks for row in block.rows]
     cells = [cell for row in rows for cell in row.cells if cell]
     notes = [f"Test accuracy (%), {_rule(cells, select)}; {_spread(cells, common)}."]
-    notes += [_varies([group.spec for group in groups])]
+    notes += [_varies(groups)]
     references = dict.fromkeys(row.label for row in rows if row.reference)
     if references:
         notes += [
@@ -283,13 +283,19 @@ def _spread(cells: Sequence[Cell], common: int) -> str:
     return f"mean ± sample std (ddof = 1) over n = {common} seeds{unless}"
 
 
-def _varies(specs: Sequence[RunSpec]) -> str:
-    generated = any(spec.candidates for spec in specs)
-    data = "split and candidate sets" if generated else "split"
-    fixed = sorted({spec.data_seed for spec in specs if spec.data_seed is not None})
-    if not fixed:
-        listed = "Split, candidate sets" if generated else "Split"
-        return f"{listed} and initialisation vary with the seed."
-    where = "" if all(spec.data_seed is not None for spec in specs) else " in rows that name it"
-    numbers = ", ".join(map(str, fixed))
-    return f"Initialisation varies with the seed; data_seed = {numbers} fixes {data}{where}."
+def _varies(groups: Sequence[_Group]) -> str:
+    """What the seed varies, and which rows have their data fixed by a data_seed."""
+    generated = any(group.spec.candidates for group in groups)
+    varies = "split, candidate sets" if generated else "split"
+    fixed = "split and candidate sets" if generated else "split"
+    seeds = {group.label: group.spec.data_seed for group in groups}
+    named = {label: seed for label, seed in sorted(seeds.items()) if seed is not None}
+    numbers = ", ".join(map(str, sorted(set(named.values()))))
+    if not named:
+        return f"{varies.capitalize()} and initialisation vary with the seed."
+    if len(named) == len(seeds):
+        return f"Initialisation varies with the seed; data_seed = {numbers} fixes {fixed}."
+    return (
+        f"{varies.capitalize()} and initialisation vary with the seed; "
+        f"data_seed = {numbers} fixes {fixed} of {', '.join(named)}."
+    )

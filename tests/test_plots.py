@@ -1,0 +1,136 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from pllbench.plots import CurvesById, accuracy, curves, noise, save
+from pllbench.records import Record
+from pllbench.tables import build
+from tests.records_factory import PROTOCOL, make_records
+
+
+def records() -> list[Record]:
+    return [
+        *make_records([97, 98], method="supervised"),
+        *(r for q in (0.1, 0.3, 0.7) for r in make_records([90, 94], method="cc", q=q)),
+        *(r for q in (0.1, 0.3) for r in make_records([91, 92], method="rc", q=q)),
+        *make_records([71, 72], method="cc", dataset="birdsong", q=None),
+    ]
+
+
+def columns(found: list[Record]) -> CurvesById:
+    """Columns in which seed 0 stays 10 percent below seed 1."""
+    return {
+        r.run_id: {
+            "accuracy": np.full(20, 0.8 + 0.1 * r.spec.seed),
+            "class_noise": np.full(20, np.nan if r.spec.labels == "true" else 0.2),
+            "pairwise_noise": np.full(20, np.nan if r.spec.labels == "true" else 0.05),
+        }
+        for r in found
+    }
+
+
+def legend(figure: Figure) -> list[str]:
+    return [text.get_text() for found in figure.legends for text in found.get_texts()]
+
+
+def titles(figure: Figure) -> list[str]:
+    return [axes.get_title() for axes in figure.axes]
+
+
+def test_accuracy_has_a_panel_a_data_set() -> None:
+    figure = accuracy(build(records(), PROTOCOL))
+    assert titles(figure) == ["Digits", "BirdSong"]
+    assert legend(figure) == ["Fully supervised", "CC", "RC"]
+    digits, birdsong = figure.axes
+    assert [t.get_text() for t in digits.get_xticklabels()] == ["0.1", "0.3", "0.7"]
+    assert [t.get_text() for t in birdsong.get_yticklabels()] == ["CC"]
+
+
+def test_error_bars_are_sample_std_and_points_do_not_overlap() -> None:
+    digits = accuracy(build(records(), PROTOCOL)).axes[0]
+    cc, rc = (container for container in digits.containers)
+    x_cc, y_cc = cc.lines[0].get_data()  # type: ignore[attr-defined]
+    x_rc, _ = rc.lines[0].get_data()  # type: ignore[attr-defined]
+    assert y_cc == pytest.approx([92.0] * 3)
+    [bars] = cc.lines[2]  # type: ignore[attr-defined]
+    low, high = bars.get_segments()[0][:, 1]
+    assert (high - low) / 2 == pytest.approx(np.std([90, 94], ddof=1))
+    assert not set(x_cc) & set(x_rc)
+    assert np.mean([x_cc[0], x_rc[0]]) == pytest.approx(0.1)
+
+
+def test_dots_alone_need_no_legend() -> None:
+    figure = accuracy(build(make_records([71, 72], dataset="birdsong", q=None), PROTOCOL))
+    assert legend(figure) == []
+
+
+def test_one_q_one_seed_and_references_alone_are_drawn(tmp_path: Path) -> None:
+    for found in (make_records([90]), make_records([99], method="supervised")):
+        save(accuracy(build(found, PROTOCOL)), tmp_path / "one.png")
+
+
+def test_rows_differ_without_colour() -> None:
+    many = [r for lr in range(1, 11) for r in make_records([90, 91], train={"lr": lr / 100})]
+    figure = accuracy(build(many, PROTOCOL))
+    lines = figure.legends[0].get_lines()
+    assert len({(line.get_marker(), line.get_linestyle()) for line in lines}) == 10
+
+
+def test_noise_leaves_out_methods_without_pseudo_labels() -> None:
+    found = records()
+    figure = noise(build(found, PROTOCOL), columns(found))
+    assert titles(figure)[:2] == ["Digits, q = 0.1"] * 2
+    assert titles(figure)[-2:] == ["BirdSong"] * 2
+    assert legend(figure) == ["CC", "RC"]
+    assert figure.axes[0].lines[0].get_ydata() == pytest.approx([20.0] * 20)
+    assert figure.axes[1].lines[0].get_ydata() == pytest.approx([5.0] * 20)
+
+
+def test_noise_without_pseudo_labels_is_refused() -> None:
+    found = make_records([99], method="supervised")
+    with pytest.raises(ValueError, match="no run here has pseudo labels"):
+        noise(build(found, PROTOCOL), columns(found))
+
+
+def test_curves_are_means_over_seeds_with_a_band() -> None:
+    found = records()
+    figure = curves(build(found, PROTOCOL), columns(found))
+    assert titles(figure) == [
+        "Digits, q = 0.1",
+        "Digits, q = 0.3",
+        "Digits, q = 0.7",
+        "BirdSong",
+    ]
+    panel = figure.axes[0]
+    assert [len(line.get_xdata()) for line in panel.lines] == [20] * 3  # type: ignore[arg-type]
+    assert panel.lines[1].get_ydata() == pytest.approx([85.0] * 20)
+    assert len(panel.collections) == 3
+
+
+@pytest.mark.parametrize("suffix", ["png", "pdf", "svg", "PNG"])
+def test_equal_figures_are_equal_files(tmp_path: Path, suffix: str) -> None:
+    paths = [tmp_path / f"{i}.{suffix}" for i in range(2)]
+    for path in paths:
+        save(accuracy(build(records(), PROTOCOL)), path)
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+@pytest.mark.parametrize("name", ["plot.jpg", "plot"])
+def test_another_suffix_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ValueError, match=r"use \.pdf \.png \.svg") as caught:
+        save(accuracy(build(records(), PROTOCOL)), tmp_path / name)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="cannot be written"):
+        save(accuracy(build(records(), PROTOCOL)), tmp_path / "nowhere" / "plot.png")
+
+
+def test_a_label_is_neither_mathematics_nor_hidden(tmp_path: Path) -> None:
+    found = make_records([90], method="_a$b$", q=0.1) + make_records([90], method="x_{", q=0.1)
+    figure = accuracy(build(found, PROTOCOL))
+    save(figure, tmp_path / "plot.png")
+    assert legend(figure) == ["_a$b$", "x_{"]
