@@ -1,0 +1,260 @@
+"""Identity of a run: what changes its id and what does not, and what a spec refuses."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, ValidationError
+
+from pllbench.method import Hparams
+from pllbench.spec import (
+    CandidateSpec,
+    Frozen,
+    RunSpec,
+    TrainSpec,
+    ViewSpec,
+    one_line,
+    require_keys,
+)
+
+FIELDS: dict[str, Any] = {
+    "method": "rc",
+    "version": 1,
+    "hparams": {"tau": 1.0, "reduction": "mean"},
+    "changed": ("tau",),
+    "dataset": "digits",
+    "candidates": CandidateSpec(process="uniform", q=0.3),
+    "seed": 0,
+}
+SPEC = RunSpec(**FIELDS)
+
+OTHER_VALUES: dict[str, Any] = {
+    "method": "cc",
+    "version": 2,
+    "hparams": {"tau": 2.0, "reduction": "mean"},
+    "labels": "true",
+    "dataset": "cnae9",
+    "digest": "0123",
+    "candidates": None,
+    "candidates.process": "another",
+    "candidates.q": 0.1,
+    "candidates.policy": "free",
+    "seed": 1,
+    "data_seed": 0,
+    "holdout": 0.1,
+    "train.network": "mlp",
+    "train.forward": "concat",
+    "train.epochs": 201,
+    "train.batch_size": 65,
+    "train.lr": 0.2,
+    "train.momentum": 0.0,
+    "train.weight_decay": 0.0,
+    "train.schedule": "cosine",
+    "train.milestones": (0.5,),
+    "train.precision": "bf16",
+    "views.scaling": "zscore",
+    "views.tfidf_norm": 1.0,
+    "views.noise_std": 0.2,
+    "views.token_rate": 0.2,
+    "views.token_law": "unigram",
+    "core_version": 99,
+}
+"""For every field of a spec, a value that is not that of `SPEC`."""
+
+
+def with_value(spec: RunSpec, path: str, value: object) -> RunSpec:
+    owner, _, key = path.rpartition(".")
+    if not owner:
+        return spec.model_copy(update={key: value})
+    part = getattr(spec, owner).model_copy(update={key: value})
+    return spec.model_copy(update={owner: part})
+
+
+def train(**fields: Any) -> RunSpec:
+    return RunSpec(**FIELDS, train=TrainSpec(**fields))
+
+
+def test_every_field_has_another_value_here() -> None:
+    parts: dict[str, type[Frozen]] = {"train": TrainSpec, "views": ViewSpec, "candidates": CandidateSpec}
+    paths = {f"{owner}.{key}" for owner, model in parts.items() for key in model.model_fields}
+    own = set(RunSpec.model_fields) - {"changed", "train", "views"}  # changed follows hparams
+    assert set(OTHER_VALUES) == paths | own
+
+
+@pytest.mark.parametrize("path", OTHER_VALUES)
+def test_every_field_changes_the_id(path: str) -> None:
+    assert with_value(SPEC, path, OTHER_VALUES[path]).run_id != SPEC.run_id
+
+
+def test_specs_that_differ_in_one_field_are_all_different_runs() -> None:
+    ids = {with_value(SPEC, path, value).run_id for path, value in OTHER_VALUES.items()}
+    assert len(ids) == len(OTHER_VALUES)
+
+
+def test_the_id_of_a_spec_never_changes() -> None:
+    """Fails if an edit would orphan every stored record: then CORE_VERSION must be bumped."""
+    old = SPEC.model_copy(update={"core_version": 1})
+    assert old.identity() == {
+        "method": "rc",
+        "version": 1,
+        "hparams": {"tau": 1.0},
+        "dataset": "digits",
+        "candidates": {"process": "uniform", "q": 0.3},
+        "seed": 0,
+        "core_version": 1,
+    }
+    assert old.run_id == "2d9021c56dc5ad8b"
+
+
+def test_a_new_option_at_its_default_changes_no_id() -> None:
+    class WiderTrain(TrainSpec):
+        nesterov: bool = False
+
+    class Wider(RunSpec):
+        train: TrainSpec = WiderTrain()
+        ensemble: int | None = None
+
+    assert Wider(**FIELDS).run_id == SPEC.run_id
+    assert Wider(**FIELDS, ensemble=2).run_id != SPEC.run_id
+
+
+def test_a_hyperparameter_counts_by_being_changed() -> None:
+    default = SPEC.model_copy(update={"hparams": {"tau": 1.0}, "changed": ()})
+    newer = SPEC.model_copy(update={"hparams": {"tau": 1.0, "rate": 0.5}, "changed": ()})
+    assert newer.run_id == default.run_id  # a new hyperparameter at its default
+    assert SPEC.run_id != default.run_id
+    assert newer.model_copy(update={"changed": ("rate",)}).run_id != default.run_id
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        SPEC.model_copy(update={"hparams": {"reduction": "mean", "tau": 1.0}}),
+        RunSpec(**dict(reversed(FIELDS.items()))),
+        RunSpec(**FIELDS, data_seed=None, holdout=0, train=TrainSpec(), views=ViewSpec()),
+        RunSpec(**FIELDS | {"seed": 0.0, "version": 1.0}),
+        RunSpec(
+            **FIELDS | {"candidates": {"q": np.arange(0.1, 0.4, 0.1)[2], "process": "uniform"}}
+        ),
+        RunSpec(**FIELDS | {"candidates": {"q": 0.1 + 0.2, "process": "uniform"}}),
+    ],
+)
+def test_spelling_does_not_change_the_id(same: RunSpec) -> None:
+    assert same.run_id == SPEC.run_id
+
+
+def test_whole_numbers_and_floats_are_one_value() -> None:
+    assert train(lr=1, epochs=5.0).run_id == train(lr=1.0, epochs=5).run_id
+    assert train(milestones=[0.5, 1]).run_id == train(milestones=(0.5, 1.0)).run_id
+    changed = {"hparams": {"a": 1, "b": 2}, "changed": ("b", "a")}
+    in_order = changed | {"changed": ("a", "b")}
+    assert RunSpec(**FIELDS | changed).run_id == RunSpec(**FIELDS | in_order).run_id
+
+
+def test_q_has_ten_digits_and_no_sign() -> None:
+    assert CandidateSpec(process="uniform", q=0.30000000000000004).q == 0.3
+    assert json.dumps(CandidateSpec(process="uniform", q=-0.0).q) == "0.0"
+    assert CandidateSpec(process="uniform", q=1e-10).q == 1e-10
+
+
+values = st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.integers())
+hparams = st.dictionaries(st.text(), values | st.floats(allow_nan=False, allow_infinity=False))
+positive = st.floats(min_value=1e-300, max_value=1e300)
+specs = st.builds(
+    RunSpec,
+    method=st.text(),
+    version=st.integers(),
+    hparams=hparams,
+    labels=st.sampled_from(["candidates", "true"]),
+    dataset=st.text(),
+    digest=st.none() | st.text(),
+    candidates=st.none() | st.builds(CandidateSpec, process=st.just("uniform"), q=st.floats(0, 1)),
+    seed=st.integers(min_value=0),
+    data_seed=st.none() | st.integers(min_value=0),
+    holdout=st.floats(0, 1, exclude_max=True),
+    train=st.builds(TrainSpec, lr=positive, weight_decay=positive, epochs=st.integers(1)),
+    views=st.builds(ViewSpec, noise_std=positive, token_law=st.sampled_from(["uniform"])),
+)
+
+
+@given(specs, st.data())
+def test_json_round_trip_keeps_spec_and_id(spec: RunSpec, data: st.DataObject) -> None:
+    names = st.sets(st.sampled_from(sorted(spec.hparams))) if spec.hparams else st.just(set[str]())
+    spec = spec.model_copy(update={"changed": tuple(data.draw(names))})
+    back = RunSpec.model_validate(json.loads(spec.model_dump_json()))
+    assert back == spec
+    assert back.run_id == spec.run_id
+
+
+FLOATS = [
+    (model, name)
+    for model in (TrainSpec, ViewSpec, CandidateSpec, RunSpec)
+    for name, field in model.model_fields.items()
+    if field.annotation is float
+]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -1.0])
+@pytest.mark.parametrize(("model", "name"), FLOATS)
+def test_numbers_are_finite_and_in_range(model: type[BaseModel], name: str, value: float) -> None:
+    fields = FIELDS if model is RunSpec else {"process": "uniform", "q": 0.3}
+    fields = {} if model in (TrainSpec, ViewSpec) else fields
+    with pytest.raises(ValidationError, match=name):
+        model.model_validate(fields | {name: value})
+
+
+def test_hyperparameters_are_finite() -> None:
+    class Some(Hparams):
+        tau: float = 1.0
+
+    for value in (float("nan"), float("inf")):
+        with pytest.raises(ValidationError, match="tau"):
+            Some(tau=value)
+        with pytest.raises(ValidationError, match="hparams"):
+            RunSpec(**FIELDS | {"hparams": {"tau": value}})
+
+
+@pytest.mark.parametrize(
+    ("model", "fields", "message"),
+    [
+        (
+            CandidateSpec,
+            {"process": "uniform", "q": 0, "policy": "resample"},
+            "here: policy resample needs q > 0: it draws until a wrong label comes",
+        ),
+        (CandidateSpec, {"process": "uniform", "q": 1.5}, "here: q: Input should be less"),
+        (CandidateSpec, {"q": 0.5}, "here: process: Field required"),
+        (TrainSpec, {"epoch": 3}, "here: unknown key 'epoch', did you mean epochs?"),
+        (TrainSpec, {"lr": "fast"}, "here: lr: Input should be a valid number, unable to parse"),
+        (
+            RunSpec,
+            FIELDS | {"train": {"batchsize": 3}},
+            "here: train: unknown key 'batchsize', did you mean batch_size?",
+        ),
+        (RunSpec, FIELDS | {"changed": ["rate"]}, "here: changed names 'rate', which is no"),
+        (RunSpec, FIELDS | {"holdout": 1}, "here: holdout: Input should be less than 1, got 1"),
+        (RunSpec, FIELDS | {"seed": -1}, "here: seed: Input should be greater"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(
+    model: type[Frozen], fields: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValidationError) as error:
+        model.model_validate(fields)
+    line = one_line(error.value, "here")
+    assert "\n" not in line
+    assert line.startswith(message)
+
+
+def test_require_keys_names_place_and_nearest_match() -> None:
+    require_keys(["lr", "epochs"], TrainSpec, "--train")
+    with pytest.raises(ValueError, match=r"^--train: unknown key 'Epoch', did you mean epochs\?$"):
+        require_keys(["lr", "Epoch"], TrainSpec, "--train")
+
+
+def test_specs_are_frozen() -> None:
+    with pytest.raises(ValidationError, match="frozen"):
+        setattr(SPEC, "seed", 3)  # noqa: B010 - mypy refuses the plain assignment as well
