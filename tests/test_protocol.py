@@ -129,7 +129,7 @@ def test_conditions_may_be_single_values() -> None:
 
 
 WRONG_FILES = {
-    'title = "a"\ntitle = "b"': "Cannot overwrite a value (at line 2, column",
+    'title = "a"\ntitle = "b"\n': "Cannot overwrite a value (at line 2, column",
     "[[grid]]\nseeds = [0,": "Invalid value (at end of document)",
     'title = "no grid"': "grid: Field required",
     'titel = "a"': "unknown key 'titel', did you mean title?",
@@ -145,7 +145,7 @@ WRONG_SETTINGS = {
     "candidates = { polcy = 'free' }": ": candidates: unknown key 'polcy', did you mean policy?",
     "train = { lr = nan }": ".train.lr.float: Input should be a finite number",
     "when = { datset = 'digits' }": ".when: unknown key 'datset', did you mean dataset?",
-    "when = { dataset = 'digit' }": ".when.dataset.0: unknown data set 'digit': did you mean digits?",
+    "when = { dataset = 'digit' }": ".when.dataset.0: unknown data set 'digit': did you mean",
     "when = { kind = 'txt' }": ".when.kind.0: Input should be 'image', 'digits'",
     "when = { q = 30 }": ".when.q.0: Input should be less than or equal to 1",
 }

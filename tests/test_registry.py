@@ -1,0 +1,182 @@
+"""Methods from entry points of real distributions, and what is said of broken ones."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from pllbench.registry import (
+    GROUP,
+    describe,
+    did_you_mean,
+    load_class,
+    load_method,
+    method_entries,
+)
+
+GOOD = """
+from torch import nn
+from pllbench.method import Method, Step
+
+class Good(Method):
+    def loss(self, batch): return Step(batch.x[0].sum())
+    def predict(self, x): return x
+"""
+
+Install = Callable[..., None]
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+    """Puts a distribution with entry points and modules on the path, as pip would."""
+
+    def put(dist: str, methods: Mapping[str, str], **modules: str) -> None:
+        folder = tmp_path / dist
+        info = folder / f"{dist}-1.2.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {dist}\nVersion: 1.2\n")
+        lines = [f"[{GROUP}]", *(f"{name} = {target}" for name, target in methods.items())]
+        (info / "entry_points.txt").write_text("\n".join(lines))
+        for name, text in modules.items():
+            (folder / f"{name}.py").write_text(text)
+            monkeypatch.delitem(sys.modules, name, raising=False)
+        monkeypatch.syspath_prepend(folder)
+
+    return put
+
+
+def test_built_in_methods_are_registered_as_a_third_partys_are(install: Install) -> None:
+    before = method_entries()
+    install("theirs", {"good": "theirs_good:Good"}, theirs_good=GOOD)
+    after = method_entries()
+    assert set(after) - set(before) == {"good"}
+    assert list(after) == sorted(after)
+    assert load_method("good").__name__ == "Good"
+    assert describe(after["good"]) == "theirs 1.2 (theirs_good:Good)"
+    assert describe(after["cc"]).startswith("pllbench ")
+
+
+def test_every_registered_method_loads() -> None:
+    for name in method_entries():
+        cls = load_method(name)
+        assert cls.version >= 1
+        assert cls.labels in ("candidates", "true")
+
+
+def test_listing_names_imports_no_method(install: Install) -> None:
+    install("theirs", {"bad": "theirs_bad:Bad"}, theirs_bad="raise SystemExit(3)")
+    assert "bad" in method_entries()
+    assert "theirs_bad" not in sys.modules
+
+
+def test_two_distributions_with_one_name_are_an_error_that_names_both(install: Install) -> None:
+    install("first", {"rival": "rival_one:A"})
+    install("second", {"rival": "rival_two:B"})
+    with pytest.raises(ValueError, match="method 'rival' is registered twice") as error:
+        method_entries()
+    assert "first 1.2 (rival_one:A)" in str(error.value)
+    assert "second 1.2 (rival_two:B)" in str(error.value)
+    with pytest.raises(ValueError, match="registered twice"):
+        load_method("cc")
+
+
+def test_a_name_of_a_built_in_method_cannot_be_taken(install: Install) -> None:
+    install("taker", {"cc": "taker_cc:CC"})
+    with pytest.raises(ValueError, match=r"'cc' is registered twice, by .*taker 1\.2 \(taker_cc"):
+        method_entries()
+
+
+def test_the_same_distribution_found_twice_is_no_duplicate(install: Install) -> None:
+    install("same", {"good": "same_good:Good"}, same_good=GOOD)
+    sys.path.insert(0, sys.path[0])  # monkeypatch restores the whole path
+    assert method_entries()["good"].value == "same_good:Good"
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "problem"),
+    [
+        ("import no_such_package", "broken:A", "ModuleNotFoundError: No module named 'no_such"),
+        ("1 / 0", "broken:A", "ZeroDivisionError: division by zero"),
+        ("def", "broken:A", "SyntaxError: invalid syntax"),
+        ("B = 1", "broken:A", "AttributeError: module 'broken' has no attribute 'A'"),
+    ],
+)
+def test_what_does_not_import_is_an_error_that_names_the_distribution(
+    install: Install, text: str, target: str, problem: str
+) -> None:
+    install("theirs", {"bad": target}, broken=text)
+    with pytest.raises(ValueError, match="cannot be imported") as error:
+        load_method("bad")
+    expected = f"method 'bad' of theirs 1.2 ({target}) cannot be imported: {problem}"
+    assert str(error.value).startswith(expected)
+    assert load_method("cc").__name__ == "CC"  # the others still work
+    with pytest.raises(ValueError, match="'broken:A' cannot be imported") as error:
+        load_class(target)
+    assert problem in str(error.value)
+
+
+@pytest.mark.parametrize("text", ["A = 3", "class A: pass", "def A(problem, hparams): pass"])
+def test_what_is_no_method_is_an_error_that_names_the_distribution(
+    install: Install, text: str
+) -> None:
+    install("theirs", {"bad": "nomethod:A"}, nomethod=text)
+    message = r"^method 'bad' of theirs 1\.2 \(nomethod:A\) is not a subclass of pllbench\.method"
+    with pytest.raises(ValueError, match=message):
+        load_method("bad")
+    with pytest.raises(ValueError, match=r"^nomethod:A is not a subclass of pllbench\.method"):
+        load_class("nomethod:A")
+
+
+def test_an_unknown_name_gets_its_nearest_match(install: Install) -> None:
+    install("theirs", {"wonderful": "theirs_good:Good"})
+    with pytest.raises(ValueError, match=r"^unknown method 'Wonderfull': did you mean wonderful\?"):
+        load_method("Wonderfull")
+    with pytest.raises(ValueError, match=r"^unknown method 'xyzzy': known: .*cc.*wonderful"):
+        load_method("xyzzy")
+
+
+def test_an_unregistered_class_is_found_by_module_and_name(install: Install) -> None:
+    install("theirs", {}, unregistered=GOOD)
+    assert load_class("unregistered:Good").__name__ == "Good"
+    for target in ("unregistered:", "unregistered:Godo", "unregisterd:Good", ":Good"):
+        with pytest.raises(ValueError, match=f"^'{target}' cannot be imported"):
+            load_class(target)
+
+
+def test_nearest_match_ignores_case_and_says_what_is_known() -> None:
+    assert did_you_mean("PRODEM", ["proden", "rc"]) == "did you mean proden?"
+    assert did_you_mean("zzz", ["b", "a"]) == "known: a, b"
+    assert did_you_mean("zzz", []) == "known: none"
+
+
+WITHOUT_TORCH = [
+    "registry",
+    "spec",
+    "protocol",
+    "grid",
+    "flags",
+    "candidates",
+    "records",
+    "workspace",
+    "runs",
+    "tables",
+    "cli",
+]
+"""What answers --help, list, status and table."""
+
+
+def test_listing_and_reading_records_import_no_torch() -> None:
+    lines = [
+        "import importlib, sys",
+        f"for name in {WITHOUT_TORCH}:",
+        "    importlib.import_module(f'pllbench.{name}')",
+        "    assert 'torch' not in sys.modules, name",
+        "from pllbench.registry import describe, method_entries",
+        "assert all(map(describe, method_entries().values()))",
+        "from pllbench.protocol import default_protocol",
+        "assert default_protocol().labels",
+        "assert 'torch' not in sys.modules",
+    ]
+    subprocess.run([sys.executable, "-c", "\n".join(lines)], check=True)
