@@ -72,6 +72,9 @@ def plan(selection: Selection) -> list[PlannedRun]:
     Raises:
         ValueError: a name, key or value is wrong, or a setting applies to no run.
     """
+    for dataset in selection.datasets:
+        if dataset not in DATASETS:
+            raise ValueError(f"unknown data set {dataset!r}: {did_you_mean(dataset, DATASETS)}")
     protocol = selection.protocol
     variants = known_variants(selection)
     known = protocol.model_copy(update={"variants": variants})
@@ -179,9 +182,6 @@ def _cells(grid: Grid, selection: Selection, variants: dict[str, Variant]) -> It
         datasets = tuple(d for d in datasets if not selection.datasets or d in selection.datasets)
     if not methods:
         raise ValueError("no methods: name some with --methods, or a --benchmark")
-    for dataset in (*datasets, *selection.datasets):
-        if dataset not in DATASETS:
-            raise ValueError(f"unknown data set {dataset!r}: {did_you_mean(dataset, DATASETS)}")
     bases = {name: _base(name, variants) for name in methods}
     for dataset in datasets or ("digits",) * (not selection.benchmark):
         for name, base in bases.items():
