@@ -106,7 +106,6 @@ def train(
             lr=spec.train.lr,
             momentum=spec.train.momentum,
             weight_decay=spec.train.weight_decay,
-            fused=True,  # one kernel a step, on CPUs as well
         )
         columns: Columns = {}
         start, resumed_from = 0, []
