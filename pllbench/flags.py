@@ -98,8 +98,8 @@ class SelectionFlags:
             found.append(Setting(reason=f"--view {text}", views={key: value}))
         for text in self.set_ or []:
             target, value = pair(text, "--set")
-            method, dot, key = target.partition(".")
-            if not dot:
+            method, _, key = target.partition(".")
+            if not (method and key):
                 raise ValueError(f"--set {text}: must be METHOD.KEY=VALUE")
             when = When(method=(method,))
             found.append(Setting(reason=f"--set {text}", when=when, hparams={key: value}))
