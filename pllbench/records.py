@@ -157,7 +157,7 @@ def read_curves(path: Path) -> dict[str, npt.NDArray[np.float64]]:
     """
     file = path.with_suffix(".npz")
     try:
-        with np.load(file, allow_pickle=False) as columns:
+        with file.open("rb") as stream, np.load(stream, allow_pickle=False) as columns:
             return {name: columns[name] for name in columns.files}
     except Exception as error:  # zipfile, zlib and NumPy each raise their own kind
         raise ValueError(f"{file}: not readable ({error})") from error
