@@ -114,6 +114,16 @@ def test_ac6_self_supervised_loss(options: dict[str, object], expected: float) -
     assert loss == pytest.approx(expected, abs=1e-6)
 
 
+def test_ac6_no_gradient_to_the_target() -> None:
+    logits = log([0.6, 0.3, 0.1], [0.5, 0.4, 0.1])[:, None].requires_grad_()
+    candidates = sets({0, 1}, num_classes=3)
+    method, _ = co_training(torch.zeros(2, 1, 3), torch.zeros(2, 1, 3), candidates)
+    method.auxiliary_loss(logits, torch.tensor([0]), candidates, gamma=0.0).backward()
+    assert logits.grad is not None
+    assert (logits.grad[0] == 0).all()
+    torch.testing.assert_close(logits.grad[1], torch.tensor([[-0.15, 0.06, 0.09]]))
+
+
 def test_ac7_distillation_and_no_gradient_to_its_teacher() -> None:
     candidates = sets({0, 1}, num_classes=2)
     main, auxiliary = log([0.5, 0.5])[None], log([0.7, 0.3])[None]

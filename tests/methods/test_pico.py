@@ -208,11 +208,13 @@ def test_twin_of_the_loss_with_prototypes() -> None:
     query, key = normal(num, 5), normal(num, 5, seed=1)
     method, batch = bare(query, key, candidates, proto_start=0)
     method.queue_labels.copy_(torch.tensor([0, 3, -1, 2]))
+    method.prototypes.copy_(F.normalize(normal(5, 2 * num, seed=2), dim=1))
     queue, queue_labels = method.queue.double().numpy().copy(), method.queue_labels.tolist()
     probs, mask = softmax(query), candidates.numpy()
     pseudo = (probs * mask).argmax(1).tolist()
     start = mask / mask.sum(1, keepdims=True)
-    nearest = np.eye(5)[mask.argmax(1)]  # zero prototypes: the first candidate
+    # The embedding of instance i is unit vector i, so column i holds its similarities.
+    nearest = np.eye(5)[np.where(mask, method.prototypes.numpy()[:, :num].T, -np.inf).argmax(1)]
     target = 0.95 * start + 0.05 * nearest
     twin = -(target * np.log(probs)).sum(1).mean()
     codes = np.eye(2 * num)
