@@ -5,6 +5,7 @@ import signal
 import time
 import traceback
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -16,6 +17,9 @@ from pllbench.trainer import Interrupted, Progress
 
 REPORT_SECONDS = 0.2
 """A worker tells of its progress at most this often."""
+
+POLL_SECONDS = 0.5
+"""How often an engine looks for overdue runs and requests to stop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +79,10 @@ class Engine(Protocol):
         ...
 
     def stop(self) -> None:
-        """Ask running jobs to save their state and stop; no further ones are taken."""
+        """Ask running jobs to save their state and stop; no further ones are taken.
+
+        May be called from a signal handler, while `run` is at work.
+        """
         ...
 
     def close(self) -> None:
@@ -92,14 +99,27 @@ class _Worker:
         context.set_forkserver_preload([__name__])
         self.connection, theirs = context.Pipe()
         self.process: BaseProcess = context.Process(target=_work, args=(theirs,), daemon=True)
+        # Ctrl-C is the runner's to handle. A blocked signal is inherited, by the fork server too.
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         self.process.start()
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         theirs.close()  # so that the death of the process ends the pipe
         self.job: Job | None = None
         self.started_at = 0.0
+        self.asked_to_stop = False
 
     def give(self, job: Job) -> None:
         self.job, self.started_at = job, time.monotonic()
-        self.connection.send(job)
+        self._send(job)
+
+    def ask_to_stop(self) -> None:
+        if self.job and not self.asked_to_stop:
+            self.asked_to_stop = True
+            self._send(None)
+
+    def _send(self, message: Job | None) -> None:
+        with suppress(BrokenPipeError):  # it has died; the end of its pipe will tell
+            self.connection.send(message)
 
     def end(self) -> int | None:
         """Kill the process; gives its exit code."""
@@ -125,26 +145,26 @@ class LocalEngine:
         """Execute all jobs; see `Engine.run`."""
         exhausted = False
         while True:
-            while not exhausted and not self._stopping and (worker := self._idle()):
+            while not exhausted and not self._stopping and self._has_place():
                 job = next(jobs, None)
                 if job is None:
                     exhausted = True
                     break
-                worker.give(job)
+                self._idle_worker().give(job)
                 yield Started(job)
             busy = {worker.connection: worker for worker in self._workers if worker.job}
             if not busy:
                 return
-            for connection in wait(list(busy), timeout=0.5):
+            if self._stopping:
+                for worker in busy.values():
+                    worker.ask_to_stop()
+            for connection in wait(list(busy), timeout=POLL_SECONDS):
                 yield self._receive(busy[connection])  # type: ignore[index]
             yield from self._overdue()
 
     def stop(self) -> None:
-        """Ask running jobs to stop at the end of their epoch."""
-        self._stopping = True
-        for worker in self._workers:
-            if worker.job:
-                worker.connection.send(None)
+        """Ask running jobs to stop at the end of their epoch; see `Engine.stop`."""
+        self._stopping = True  # `run` tells the workers: a signal may have come amid a message
 
     def close(self) -> None:
         """Kill all workers."""
@@ -152,14 +172,18 @@ class LocalEngine:
             worker.end()
         self._workers.clear()
 
-    def _idle(self) -> _Worker | None:
-        for worker in self._workers:
-            if worker.job is None:
+    def _has_place(self) -> bool:
+        return sum(worker.job is not None for worker in self._workers) < self.places
+
+    def _idle_worker(self) -> _Worker:
+        """A worker without a job, started where there is none that lives."""
+        for worker in [worker for worker in self._workers if worker.job is None]:
+            if worker.process.is_alive():
                 return worker
-        if len(self._workers) < self.places:
-            self._workers.append(_Worker())
-            return self._workers[-1]
-        return None
+            worker.end()
+            self._workers.remove(worker)
+        self._workers.append(_Worker())
+        return self._workers[-1]
 
     def _receive(self, worker: _Worker) -> Event:
         assert worker.job is not None
@@ -196,19 +220,20 @@ def _cause_of_death(code: int | None) -> str:
     return f"the worker ended with exit code {code}"
 
 
+class _RunnerGone(Exception):  # noqa: N818 - a state, not an error
+    """The process at the other end of the pipe has died."""
+
+
 def _work(connection: Connection) -> None:
     """Main function of a worker process."""
     import torch
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the runner's to handle
     torch.set_num_threads(1)
-    try:
+    with suppress(_RunnerGone):
         while True:
-            job = connection.recv()
+            job = _receive_job(connection)
             if job is not None:  # a request to stop may arrive after the run has ended
-                connection.send(_execute(job, connection))
-    except (EOFError, BrokenPipeError, ConnectionResetError):
-        return  # the runner has died
+                _tell(connection, _execute(job, connection))
 
 
 def _execute(job: Job, connection: Connection) -> Event:
@@ -217,18 +242,35 @@ def _execute(job: Job, connection: Connection) -> Event:
     def on_epoch(progress: Progress) -> bool:
         nonlocal reported_at
         if time.monotonic() - reported_at > REPORT_SECONDS:
-            connection.send(EpochEnded(job, progress))
+            _tell(connection, EpochEnded(job, progress))
             reported_at = time.monotonic()
         if not connection.poll():
             return True
-        connection.recv()  # a request to stop; EOFError if the runner has died
+        _receive_job(connection)  # a request to stop
         return False
 
     try:
         return Finished(job, *execute(job, on_epoch))
     except Interrupted:
         return Stopped(job)
-    except (EOFError, BrokenPipeError, ConnectionResetError):
-        raise  # nobody is there to hear of it
+    except _RunnerGone:
+        raise
     except Exception as error:  # noqa: BLE001 - whatever a method raises fails its run alone
-        return Failed(job, f"{type(error).__name__}: {error}", traceback.format_exc())
+        reason = ": ".join(filter(None, (type(error).__name__, str(error))))
+        return Failed(job, reason, traceback.format_exc())
+
+
+def _receive_job(connection: Connection) -> Job | None:
+    """The next job, or None for a request to stop."""
+    try:
+        message: Job | None = connection.recv()
+    except (EOFError, ConnectionResetError) as error:
+        raise _RunnerGone from error
+    return message
+
+
+def _tell(connection: Connection, event: Event) -> None:
+    try:
+        connection.send(event)
+    except (BrokenPipeError, ConnectionResetError) as error:
+        raise _RunnerGone from error
