@@ -5,9 +5,8 @@ from pathlib import Path
 from pllbench import candidates as candidate_sets
 from pllbench import datasets
 from pllbench.catalogue import DATASETS
-from pllbench.flags import candidates as candidates_flag
+from pllbench.flags import candidate_spec
 from pllbench.protocol import default_protocol
-from pllbench.spec import CandidateSpec
 
 
 def audit_dataset(
@@ -35,8 +34,7 @@ def audit_dataset(
         sets, facts["candidates"] = dataset.candidates[train].numpy(), "real"
     else:
         rate = default_protocol().q[name][0] if q is None else q
-        overrides = candidates_flag(process).candidates
-        spec = CandidateSpec.model_validate(overrides | {"q": rate})
+        spec = candidate_spec(process, rate)
         facts["candidates"] = ", ".join(f"{key}={value}" for key, value in spec)
         sets = candidate_sets.generate(y, dataset.num_classes, spec, seed)
     audit = candidate_sets.audit(sets, y).model_dump(mode="json")

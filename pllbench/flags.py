@@ -2,7 +2,7 @@
 
 import inspect
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import wraps
 from typing import Annotated, Any, get_type_hints
@@ -12,7 +12,7 @@ from pydantic import ConfigDict, JsonValue, TypeAdapter, ValidationError
 
 from pllbench.grid import Selection
 from pllbench.protocol import Setting, When, load_benchmark
-from pllbench.spec import CandidateSpec, TrainSpec, ViewSpec, require_keys, round_rate
+from pllbench.spec import CandidateSpec, Frozen, TrainSpec, ViewSpec, one_line, round_rate
 
 _PANEL = "Selection"
 _VALUE: TypeAdapter[JsonValue] = TypeAdapter(JsonValue, config=ConfigDict(allow_inf_nan=False))
@@ -30,18 +30,20 @@ class SelectionFlags:
         str | None, _option("--benchmark", text="A benchmark's name, or a TOML file.")
     ] = None
     methods: Annotated[
-        str, _option("--methods", text="Methods and variants: a,b", metavar="NAMES")
-    ] = ""
-    datasets: Annotated[str, _option("--datasets", text="Data sets: a,b", metavar="NAMES")] = ""
+        str | None, _option("--methods", text="Methods and variants: a,b", metavar="NAMES")
+    ] = None
+    datasets: Annotated[
+        str | None, _option("--datasets", text="Data sets: a,b", metavar="NAMES")
+    ] = None
     candidates: Annotated[
-        str,
+        str | None,
         _option("--candidates", text="PROCESS, or PROCESS:key=value,...", metavar="PROCESS"),
-    ] = ""
-    q: Annotated[str, _option("--q", text="Noise rates: 0.1,0.3", metavar="RATES")] = ""
+    ] = None
+    q: Annotated[str | None, _option("--q", text="Noise rates: 0.1,0.3", metavar="RATES")] = None
     seeds: Annotated[
-        str,
+        str | None,
         _option("--seeds", text="A number of seeds (3), or seeds: 0,1,2 or 7,", metavar="SEEDS"),
-    ] = ""
+    ] = None
     epochs: Annotated[int | None, _option("--epochs", text="Length of a run.")] = None
     network: Annotated[str | None, _option("--network", text="Network of all methods.")] = None
     holdout: Annotated[
@@ -64,7 +66,7 @@ class SelectionFlags:
     @property
     def given(self) -> bool:
         """Whether any of them was typed."""
-        return any(getattr(self, field.name) not in (None, "") for field in fields(self))
+        return any(getattr(self, field.name) is not None for field in fields(self))
 
     def selection(self) -> Selection:
         """What they ask for.
@@ -73,28 +75,26 @@ class SelectionFlags:
             ValueError: a flag's value is wrong; the flag is named.
         """
         return Selection(
-            benchmark=load_benchmark(self.benchmark) if self.benchmark else None,
+            benchmark=None if self.benchmark is None else load_benchmark(self.benchmark),
             methods=names(self.methods, "--methods"),
             datasets=names(self.datasets, "--datasets"),
             q=tuple(rate(text) for text in names(self.q, "--q")),
-            seeds=seeds(self.seeds) if self.seeds else (),
+            seeds=() if self.seeds is None else seeds(self.seeds),
             flags=tuple(self._settings()),
         )
 
     def _settings(self) -> list[Setting]:
-        train: dict[str, JsonValue] = {"epochs": self.epochs, "network": self.network}
-        found = [
-            Setting(reason=f"--{key} {value}", train={key: value})
-            for key, value in train.items()
-            if value is not None
-        ]
-        for text in self.train or []:
-            key, value = pair(text, "--train")
-            require_keys([key], TrainSpec, f"--train {text}")
-            found.append(Setting(reason=f"--train {text}", train={key: value}))
+        found: list[Setting] = []
+        named: dict[str, JsonValue] = {"epochs": self.epochs, "network": self.network}
+        train = [(f"--{key} {value}", key, value) for key, value in named.items()]
+        train += [(f"--train {text}", *pair(text, "--train")) for text in self.train or []]
+        for reason, key, value in train:
+            if value is not None:
+                require_valid({key: value}, TrainSpec, reason)
+                found.append(Setting(reason=reason, train={key: value}))
         for text in self.view or []:
             key, value = pair(text, "--view")
-            require_keys([key], ViewSpec, f"--view {text}")
+            require_valid({key: value}, ViewSpec, f"--view {text}")
             found.append(Setting(reason=f"--view {text}", views={key: value}))
         for text in self.set_ or []:
             target, value = pair(text, "--set")
@@ -103,7 +103,7 @@ class SelectionFlags:
                 raise ValueError(f"--set {text}: must be METHOD.KEY=VALUE")
             when = When(method=(method,))
             found.append(Setting(reason=f"--set {text}", when=when, hparams={key: value}))
-        if self.candidates:
+        if self.candidates is not None:
             found.append(candidates(self.candidates))
         if self.holdout is not None:
             reason = f"--holdout {self.holdout:g}"
@@ -141,13 +141,24 @@ def with_selection(command: Callable[..., None]) -> Callable[..., None]:
     return wrapper
 
 
-def names(text: str, flag: str) -> tuple[str, ...]:
-    """A comma-separated list; repeated entries count once.
+def require_valid(values: Mapping[str, object], model: type[Frozen], flag: str) -> None:
+    """Raise ValueError, naming the flag, if `values` are no fields of `model` or do not fit them.
+
+    The resolved run is validated again; here the flag is known.
+    """
+    try:
+        model.model_validate(values)
+    except ValidationError as error:
+        raise ValueError(one_line(error, flag)) from error
+
+
+def names(text: str | None, flag: str) -> tuple[str, ...]:
+    """A comma-separated list; repeated entries count once, None is no entry.
 
     Raises:
         ValueError: an entry is empty.
     """
-    parts = [part.strip() for part in text.split(",")] if text else []
+    parts = [] if text is None else [part.strip() for part in text.split(",")]
     if "" in parts:
         raise ValueError(f"{flag} {text}: an entry is empty")
     return tuple(dict.fromkeys(parts))
@@ -208,12 +219,27 @@ def candidates(text: str) -> Setting:
     """PROCESS or PROCESS:key=value,... as a setting.
 
     Raises:
-        ValueError: unknown key, or process or q among them.
+        ValueError: an unknown process, key or value; or process or q among the keys.
     """
-    process, _, options = text.partition(":")
-    values = dict(pair(part, "--candidates") for part in names(options, "--candidates"))
-    require_keys(values, CandidateSpec, f"--candidates {text}")
+    process, colon, options = text.partition(":")
+    listed = names(options if colon else None, "--candidates")
+    values = dict(pair(part, "--candidates") for part in listed)
     for key, place in (("process", "before the colon"), ("q", "in --q")):
         if key in values:
             raise ValueError(f"--candidates {text}: {key} does not belong there but {place}")
-    return Setting(reason=f"--candidates {text}", candidates={"process": process, **values})
+    values["process"] = process
+    require_valid(values | {"q": 0.5}, CandidateSpec, f"--candidates {text}")
+    return Setting(reason=f"--candidates {text}", candidates=values)
+
+
+def candidate_spec(text: str, q: float) -> CandidateSpec:
+    """The candidate process of a --candidates flag at the rate `q`.
+
+    Raises:
+        ValueError: as `candidates`, or the process is not possible at this rate.
+    """
+    setting = candidates(text)
+    try:
+        return CandidateSpec.model_validate(setting.candidates | {"q": q})
+    except ValidationError as error:
+        raise ValueError(one_line(error, f"{setting.reason}, q = {q:g}")) from error
