@@ -6,21 +6,17 @@ import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table as RichTable
-from rich.text import Text
 
+from pllbench import listing
 from pllbench.flags import SelectionFlags, with_selection
 
 if TYPE_CHECKING:
     from pllbench.cells import Table
     from pllbench.grid import PlannedRun
-    from pllbench.protocol import Protocol
     from pllbench.records import Record
-    from pllbench.testing import Check
 
 app = typer.Typer(
     help="The benchmark suite for partial-label learning.",
@@ -37,9 +33,6 @@ EngineName = StrEnum("EngineName", ["local"])
 Format = StrEnum("Format", ["rich", "latex", "markdown", "csv", "json"])
 SelectName = StrEnum(
     "SelectName", ["last10", "last", "covering_rate", "approximated_accuracy", "oracle"]
-)
-Listing = StrEnum(
-    "Listing", ["methods", "variants", "datasets", "networks", "candidates", "benchmarks"]
 )
 Plot = StrEnum("Plot", ["accuracy", "noise", "curves"])
 
@@ -64,7 +57,7 @@ def run(
     ] = False,
     jobs: Annotated[
         int | None,
-        typer.Option("--jobs", min=1, help="Runs at a time [default: one per core; 1 on a GPU]."),
+        typer.Option("--jobs", min=1, help="Runs at a time; one per core, 1 on a GPU by default."),
     ] = None,
     device: Annotated[Device, typer.Option("--device")] = Device.auto,
     checkpoint_every: Annotated[
@@ -82,42 +75,41 @@ def run(
 ) -> None:
     """Execute the runs that have no record yet, and print their table."""
     import torch
+    from rich.console import Console
 
-    from pllbench import records
+    from pllbench import console, records
     from pllbench.engines import LocalEngine
     from pllbench.grid import plan
     from pllbench.runner import Options, run_grid
+    from pllbench.runs import name_of
 
     assert engine == EngineName.local, "the only engine so far"
+    if timeout == 0:
+        raise ValueError("--timeout 0: must be more than 0 seconds")
     planned = plan(flags.selection())
     if dry_run:
-        _print_plan(planned, results)
+        console.show_plan(planned, results)
         return
     if device == Device.cuda and not torch.cuda.is_available():
         raise ValueError("--device cuda: no CUDA device here; use --device cpu")
     on_gpu = device != Device.cpu and torch.cuda.is_available()
-    places = min(jobs or (1 if on_gpu else _cores()), len(planned))
-    options = Options(results, data_dir, device.value, noisy_candidates, checkpoint_every, places)
-    console = Console(stderr=True)
-    local = LocalEngine(places, timeout)
+    local = LocalEngine(jobs or (1 if on_gpu else _cores()), timeout)
+    options = Options(results, data_dir, device.value, noisy_candidates, checkpoint_every)
     try:
-        summary = run_grid(planned, local, options, console)
+        summary = run_grid(planned, local, options, Console(stderr=True))
     finally:
         local.close()
     found, unreadable = records.query(results)
-    _warn([file.reason for file in unreadable])
+    console.warn_uncounted(file.reason for file in unreadable)
     if summary.done or summary.skipped:
-        table = _table(flags, found, planned, SelectName.last10, results)
-        _print_table(table)
-    console.print(
-        f"{summary.done} done, {summary.skipped} were done before, {len(summary.failed)} failed"
-    )
+        console.show_table(_table(flags, found, planned, SelectName.last10, results))
+    sys.stdout.flush()
     for failed, reason in summary.failed:
-        spec = failed.spec
-        console.print(
-            Text(f"failed: {failed.label} · {spec.dataset} · seed {spec.seed}: {reason}"),
-            soft_wrap=True,
-        )
+        console.complain(f"failed: {name_of(failed)}: {reason}")
+    console.complain(
+        f"{summary.done} done, {summary.skipped} were done before, {len(summary.failed)} failed"
+        + (f", {summary.left} left: the same command goes on" if summary.interrupted else "")
+    )
     if summary.interrupted:
         raise typer.Exit(INTERRUPTED)
     if summary.failed:
@@ -130,6 +122,7 @@ def status(
     flags: SelectionFlags, results: Results = Path("results"), as_json: Json = False
 ) -> None:
     """Count the runs of a selection, or of the results folder, by their state."""
+    from pllbench import console
     from pllbench.runs import folder_status, selection_status
 
     if flags.given:
@@ -141,12 +134,12 @@ def status(
     counts = {"done": found.done, "failed": found.failed}
     counts |= {"running": found.running, "missing": found.missing}
     if as_json:
-        _out(json.dumps(counts) + "\n")
+        console.write(json.dumps(counts) + "\n")
     else:
-        _out(", ".join(f"{count} {state}" for state, count in counts.items()) + "\n")
+        console.write(", ".join(f"{count} {state}" for state, count in counts.items()) + "\n")
         for name, reason in found.failures:
-            _out(f"failed: {name}: {reason}\n")
-    _warn(found.unreadable)
+            console.write(f"failed: {name}: {reason}\n")
+    console.warn_uncounted(found.unreadable)
 
 
 @app.command()
@@ -159,17 +152,15 @@ def table(
     output: Output = None,
 ) -> None:
     """Print mean ± std of the runs of a selection, or of all records."""
-    from pllbench import formats, latex
+    from pllbench import console, formats, latex
 
     content, _ = _selected(flags, results, select)
     if form == Format.rich and output is None:
-        _print_table(content)
+        console.show_table(content)
         return
     match form:
         case Format.rich:
-            console = Console(record=True, width=120, file=open(os.devnull, "w"))  # noqa: SIM115, PTH123
-            console.print(formats.to_terminal(content, 120, styled=False))
-            text = console.export_text()
+            text = console.plain_table(content)
         case Format.latex:
             text = latex.to_latex(content)
         case Format.markdown:
@@ -178,7 +169,7 @@ def table(
             text = formats.to_csv(content)
         case Format.json:
             text = formats.to_json(content)
-    _out(text, output)
+    console.write(text, output)
 
 
 @app.command()
@@ -191,35 +182,32 @@ def plot(
     output: Output = None,
 ) -> None:
     """Plot accuracy against q, noise rates, or training curves (PNG, PDF or SVG)."""
-    from pllbench import plots, records
+    from pllbench import console, plots, records
 
     content, found = _selected(flags, results, select)
     path = output or Path(f"{kind}.png")
     if kind == Plot.accuracy:
-        plots.accuracy(content, path)
+        figure = plots.accuracy(content)
     else:
-        curves = {
+        columns = {
             record.run_id: records.read_curves(records.record_path(results, record.spec))
             for record in found
         }
-        draw = plots.noise if kind == Plot.noise else plots.curves
-        draw(content, curves, path)
-    _out(f"{path}\n")
+        figure = (plots.noise if kind == Plot.noise else plots.curves)(content, columns)
+    plots.save(figure, path)
+    console.write(f"{path}\n")
 
 
 @app.command("list")
-def list_(what: Annotated[Listing, typer.Argument()], as_json: Json = False) -> None:
+def list_(what: Annotated[listing.Kind, typer.Argument()], as_json: Json = False) -> None:
     """List what the command line can name."""
-    rows = _listing(what)
+    from pllbench import console
+
+    rows = listing.rows(what)
     if as_json:
-        _out(json.dumps(rows, indent=1) + "\n")
-        return
-    view = RichTable(box=None, pad_edge=False, header_style="bold")
-    for column in rows[0] if rows else ():
-        view.add_column(column, overflow="fold")
-    for row in rows:
-        view.add_row(*(Text(str(value)) for value in row.values()))
-    Console().print(view)
+        console.write(json.dumps(rows, indent=1) + "\n")
+    else:
+        console.show_columns(rows)
 
 
 @app.command()
@@ -234,18 +222,14 @@ def data(
     as_json: Json = False,
 ) -> None:
     """Audit a data set, its split at a seed, and the candidate sets of its training rows."""
+    from pllbench import console
     from pllbench.auditing import audit_dataset
 
     facts = audit_dataset(name, data_dir, candidates, q, seed)
     if as_json:
-        _out(json.dumps(facts, indent=1) + "\n")
-        return
-    view = RichTable(box=None, pad_edge=False, show_header=False)
-    for key, value in facts.items():
-        view.add_row(
-            key.replace("_", " "), Text(f"{value:g}" if isinstance(value, float) else str(value))
-        )
-    Console().print(view)
+        console.write(json.dumps(facts, indent=1) + "\n")
+    else:
+        console.show_facts(facts)
 
 
 @app.command()
@@ -253,6 +237,7 @@ def check(
     method: Annotated[str, typer.Argument(help="A registered method, or MODULE:CLASS.")],
 ) -> None:
     """Run the conformance suite on a method."""
+    from pllbench import console
     from pllbench.registry import load_class, load_method
     from pllbench.testing import method_checks
 
@@ -260,49 +245,42 @@ def check(
     cls = load_class(method) if ":" in method else load_method(method)
     failed = 0
     for one in method_checks(cls):
-        failed += not _run_check(one)
-    _out(f"{method}: {'conforms' if not failed else f'{failed} checks failed'}\n")
+        try:
+            one.run()
+        except AssertionError as error:
+            failed += 1
+            console.write(f"FAILED  {one.name}: {' '.join(str(error).split())}\n")
+        else:
+            console.write(f"ok      {one.name}\n")
+    console.write(f"{method}: {f'{failed} checks failed' if failed else 'conforms'}\n")
     if failed:
         raise typer.Exit(FAILED)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point: exit codes as in `OK`, `FAILED`, `WRONG` and `INTERRUPTED`."""
+    from pllbench.console import complain
+
     try:
         code = app(arguments, standalone_mode=False)
+        sys.stdout.flush()
     except typer.TyperException as error:
-        show = getattr(error, "format_message", lambda: str(error))
-        _fail(show())
+        if message := error.format_message():  # none after the help of a call without arguments
+            complain(message.replace("Value error, ", ""))
         code = WRONG
     except ValueError as error:
-        _fail(str(error))
+        complain(str(error))
         code = WRONG
     except (KeyboardInterrupt, typer.Abort):
+        complain("stopped; what was done is kept")
         code = INTERRUPTED
-    except BrokenPipeError:  # the reader of a pipe has seen enough
+    except (BrokenPipeError, SystemExit) as error:
+        # The reader of a pipe has seen enough; typer and rich turn that into exit code 1.
+        if not isinstance(error.__context__ or error, BrokenPipeError):
+            raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = OK
     sys.exit(code)
-
-
-def _fail(message: str) -> None:
-    sys.stderr.write(f"pllbench: {' '.join(message.split())}\n")
-
-
-def _out(text: str, output: Path | None = None) -> None:
-    if output is None:
-        sys.stdout.write(text)
-        return
-    try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        output.write_text(text, "utf-8")
-    except OSError as error:
-        raise ValueError(f"--output {output}: not writable ({error.strerror})") from error
-
-
-def _warn(lines: Sequence[str]) -> None:
-    for line in lines:
-        sys.stderr.write(f"pllbench: not counted: {line}\n")
 
 
 def _cores() -> int:
@@ -313,13 +291,13 @@ def _selected(
     flags: SelectionFlags, results: Path, select: SelectName
 ) -> "tuple[Table, list[Record]]":
     """Table and records of what the flags select, of all records without flags."""
-    from pllbench import records
+    from pllbench import console, records
     from pllbench.grid import plan
 
     if not results.is_dir():
         raise ValueError(f"--results {results}: no such folder")
     found, unreadable = records.query(results)
-    _warn([file.reason for file in unreadable])
+    console.warn_uncounted(file.reason for file in unreadable)
     planned = plan(flags.selection()) if flags.given else None
     if planned is not None:
         found = records.with_ids(found, (run.spec.run_id for run in planned))
@@ -337,89 +315,8 @@ def _table(
     from pllbench.grid import known_variants
 
     selection = flags.selection()
-    protocol: Protocol = selection.protocol.model_copy(
-        update={"variants": known_variants(selection)}
-    )
+    protocol = selection.protocol.model_copy(update={"variants": known_variants(selection)})
     return tables.build(found, protocol, select.value, planned, str(results))  # type: ignore[arg-type]
-
-
-def _print_table(content: "Table") -> None:
-    from pllbench import formats
-
-    console = Console()
-    console.print(formats.to_terminal(content, console.width, styled=console.is_terminal))
-
-
-def _print_plan(planned: "Sequence[PlannedRun]", results: Path) -> None:
-    """Every cell with its runs and its resolved settings."""
-    from pllbench import records
-
-    done = {run.spec.run_id for run in planned if records.is_done(results, run.spec)}
-    cells: dict[str, list[PlannedRun]] = {}
-    for run in planned:
-        cells.setdefault(run.spec.model_copy(update={"seed": 0}).run_id + run.name, []).append(run)
-    for runs in cells.values():
-        spec = runs[0].spec
-        q = "" if spec.q is None else f" q={spec.q:g}"
-        seeds = ", ".join(str(run.spec.seed) for run in runs)
-        finished = sum(run.spec.run_id in done for run in runs)
-        _out(
-            f"{runs[0].label} on {spec.dataset}{q}, seeds {seeds}: {finished} of {len(runs)} done\n"
-        )
-        parts = {"hparams": spec.hparams, "train": spec.train.model_dump(mode="json")}
-        parts["views"] = spec.views.model_dump(mode="json")
-        if spec.candidates:
-            parts["candidates"] = spec.candidates.model_dump(mode="json")
-        for owner, values in parts.items():
-            _out(f"  {owner}: {', '.join(f'{key}={value}' for key, value in values.items())}\n")
-    _out(f"{len(planned)} runs, {len(done)} done\n")
-
-
-def _listing(what: Listing) -> list[dict[str, object]]:
-    from pllbench import protocol, spec
-    from pllbench.catalogue import DATASETS
-    from pllbench.registry import describe, method_entries
-
-    match what:
-        case Listing.methods:
-            return [
-                {"name": name, "from": describe(entry)} for name, entry in method_entries().items()
-            ]
-        case Listing.variants:
-            return [
-                {"name": name, "base": variant.base, "label": variant.label}
-                for name, variant in protocol.default_protocol().variants.items()
-            ]
-        case Listing.datasets:
-            return [
-                {
-                    "name": name,
-                    "title": info.title,
-                    "kind": info.kind,
-                    "candidates": "real" if info.real_candidates else "generated",
-                    "file": info.file or "",
-                }
-                for name, info in DATASETS.items()
-            ]
-        case Listing.networks:
-            return [{"name": name} for name in get_args(spec.NetworkName)]
-        case Listing.candidates:
-            return [{"name": name} for name in get_args(spec.Process)]
-        case Listing.benchmarks:
-            return [
-                {"name": name, "title": protocol.load_benchmark(name).title}
-                for name in protocol.benchmark_names()
-            ]
-
-
-def _run_check(one: "Check") -> bool:
-    try:
-        one.run()
-    except AssertionError as error:
-        _out(f"FAILED  {one.name}: {' '.join(str(error).split())}\n")
-        return False
-    _out(f"ok      {one.name}\n")
-    return True
 
 
 if __name__ == "__main__":

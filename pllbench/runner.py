@@ -1,6 +1,7 @@
 """From planned runs to records: skip what is done, execute the rest, store what comes back."""
 
 import signal
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from types import FrameType
 from rich.console import Console
 
 from pllbench import datasets, records
+from pllbench.catalogue import DATASETS
 from pllbench.display import Display
 from pllbench.engines import Engine, EpochEnded, Event, Failed, Finished, Started, Stopped
 from pllbench.execution import Job
@@ -19,6 +21,9 @@ from pllbench.workspace import Workspace
 
 POLL_SECONDS = 0.5
 """How often the runs that another process works on are looked at."""
+
+MAX_REASON = 300
+"""Characters of a failure's reason that are shown; its traceback is stored in full."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +44,6 @@ class Options:
     device: str = "auto"
     noisy: bool = False
     checkpoint_every: int = 10
-    places: int = 1
 
 
 @dataclass(slots=True)
@@ -50,32 +54,39 @@ class Summary:
         skipped: runs that were done before.
         done: runs done now, here or by another process meanwhile.
         failed: failed runs, each with its reason.
+        left: the others.
         interrupted: whether it was stopped before its end.
     """
 
     skipped: int = 0
     done: int = 0
     failed: list[tuple[PlannedRun, str]] = field(default_factory=list)
+    left: int = 0
     interrupted: bool = False
 
 
 def preflight(planned: Sequence[PlannedRun], options: Options) -> None:
-    """Check, before any run starts, what would stop them all.
+    """Check, before any run starts and anything is written, what would stop many of them.
+
+    Data sets that come in a file are read, so that a malformed one is found at once.
 
     Raises:
-        ValueError: the results folder is not writable, or a data file is missing.
+        ValueError: a data file is missing or malformed, or the results folder is not writable.
     """
-    probe = options.results / ".writable"
+    names = dict.fromkeys(run.spec.dataset for run in planned)
+    for name in names:
+        datasets.require_files(name, options.data_dir)
+    for name in names:
+        if DATASETS[name].file:
+            datasets.load(name, options.data_dir, noisy=options.noisy)
     try:
         options.results.mkdir(parents=True, exist_ok=True)
-        probe.touch()
-        probe.unlink()
+        with tempfile.TemporaryFile(dir=options.results):
+            pass
     except OSError as error:
         raise ValueError(
             f"--results {options.results}: not writable ({error.strerror}); name another folder"
         ) from error
-    for name in dict.fromkeys(run.spec.dataset for run in planned):
-        datasets.require_files(name, options.data_dir)
 
 
 def run_grid(
@@ -84,8 +95,9 @@ def run_grid(
     """Execute every planned run that has no record yet, and store the records.
 
     A run that another process works on is passed over and waited for; if its owner dies, it is
-    taken over. A run that fails leaves its reason in its workspace and is tried again by the next
-    call. The first Ctrl-C lets running cells save their state and stops; the second ends at once.
+    taken over. A run that fails, here or there, leaves its reason in its workspace and is tried
+    again by the next call. The first Ctrl-C lets running cells save their state and stops; the
+    second ends at once.
     """
     summary = Summary()
     unique = {run.spec.run_id: run for run in planned}  # rows may share runs
@@ -94,41 +106,60 @@ def run_grid(
     if not pending:
         return summary
     preflight(pending, options)
-    with Display(console, len(pending), options.places) as display, _interruptible(engine, summary):
+    with Display(console, pending) as display, _interruptible(engine, summary, display):
         grid = _Grid(options, display, summary)
         while pending and not summary.interrupted:
-            busy: list[PlannedRun] = []
-            for event in engine.run(grid.jobs(pending, busy)):
+            grid.passed_over.clear()
+            for event in engine.run(grid.jobs(pending)):
                 grid.handle(event)
-            pending = busy
+            pending = list(grid.passed_over.values())
             if pending:
+                display.waiting(len(pending))
                 time.sleep(POLL_SECONDS)
+    summary.left = len(unique) - summary.skipped - summary.done - len(summary.failed)
     return summary
 
 
 class _Grid:
-    """The runs that this process owns, from lock to record."""
+    """The runs of a grid, from lock to record.
+
+    Attributes:
+        owned: runs that this process works on, by id, with their locked workspaces.
+        passed_over: runs that another process was found to work on, by id.
+    """
 
     def __init__(self, options: Options, display: Display, summary: Summary) -> None:
         self.options = options
         self.display = display
         self.summary = summary
         self.owned: dict[str, tuple[PlannedRun, Workspace]] = {}
+        self.passed_over: dict[str, PlannedRun] = {}
+        self._seen_elsewhere: set[str] = set()
 
-    def jobs(self, pending: Sequence[PlannedRun], busy: list[PlannedRun]) -> Iterator[Job]:
-        """Jobs of the runs that can be locked; the others are added to `busy`."""
+    def jobs(self, pending: Sequence[PlannedRun]) -> Iterator[Job]:
+        """Jobs of those runs that can be locked; the others are passed over."""
         options = self.options
         for run in pending:
-            space = Workspace.of(options.results, run.spec.run_id)
-            if not space.acquire():
-                busy.append(run)
+            run_id = run.spec.run_id
+            space = Workspace.of(options.results, run_id)
+            if run_id in self._seen_elsewhere and space.state() == "failed":
+                self._count_failure(run, space.reason())
+                continue
+            try:
+                acquired = space.acquire()
+            except OSError as error:
+                self._count_failure(run, f"its workspace could not be written: {error}")
+                continue
+            if not acquired:
+                self.passed_over[run_id] = run
+                self._seen_elsewhere.add(run_id)
                 continue
             if records.is_done(options.results, run.spec):
                 space.finish()
                 self.summary.done += 1
-                self.display.passed_over(run.spec, run.label)
+                self.display.passed_over(run)
                 continue
-            self.owned[run.spec.run_id] = (run, space)
+            self.owned[run_id] = (run, space)
             yield Job(
                 run.spec,
                 options.data_dir,
@@ -140,14 +171,13 @@ class _Grid:
 
     def handle(self, event: Event) -> None:
         """Show an event, and store what it brings."""
-        spec = event.job.spec
-        run, space = self.owned[spec.run_id]
+        run, space = self.owned[event.job.spec.run_id]
         match event:
             case Started():
-                self.display.started(spec, run.label)
+                self.display.started(run)
                 return
             case EpochEnded():
-                self.display.progressed(spec, event.progress)
+                self.display.progressed(run, event.progress)
                 return
             case Finished():
                 self._store(run, space, event)
@@ -155,8 +185,8 @@ class _Grid:
                 self._fail(run, space, event.reason, event.details)
             case Stopped():
                 space.release()
-                self.display.stopped(spec)
-        del self.owned[spec.run_id]
+                self.display.stopped(run)
+        del self.owned[run.spec.run_id]
 
     def _store(self, run: PlannedRun, space: Workspace, event: Finished) -> None:
         try:
@@ -167,27 +197,31 @@ class _Grid:
         space.finish()
         self.summary.done += 1
         result = event.record.result
-        self.display.finished(run.spec, result.accuracy["last10"], event.record.provenance.seconds)
+        self.display.finished(run, result.accuracy["last10"], event.record.provenance.seconds)
 
     def _fail(self, run: PlannedRun, space: Workspace, reason: str, details: str) -> None:
-        line = " ".join(reason.split())
+        line = " ".join(reason.split())[:MAX_REASON]
         try:
             space.fail(f"{line}\n\n{details}")
         except OSError as error:
             line = f"{line} (and its error could not be stored: {error})"
             space.release()
-        self.summary.failed.append((run, line))
-        self.display.failed(run.spec, line)
+        self._count_failure(run, line)
+
+    def _count_failure(self, run: PlannedRun, reason: str) -> None:
+        self.summary.failed.append((run, reason))
+        self.display.failed(run, reason)
 
 
 @contextmanager
-def _interruptible(engine: Engine, summary: Summary) -> Iterator[None]:
+def _interruptible(engine: Engine, summary: Summary, display: Display) -> Iterator[None]:
     """The first Ctrl-C asks the engine to stop, the second raises KeyboardInterrupt."""
 
     def on_signal(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - signal's
         if summary.interrupted:
             raise KeyboardInterrupt
         summary.interrupted = True
+        display.stopping()
         engine.stop()
 
     previous = signal.signal(signal.SIGINT, on_signal)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from pllbench import records
 from pllbench.grid import PlannedRun
-from pllbench.spec import RunSpec
 from pllbench.workspace import Workspace
 
 
@@ -32,10 +31,11 @@ class Status:
     unreadable: tuple[str, ...] = ()
 
 
-def name_of(spec: RunSpec, label: str) -> str:
+def name_of(run: PlannedRun) -> str:
     """A run in words: label, data set, q and seed."""
+    spec = run.spec
     q = "" if spec.q is None else f" q={spec.q:g}"
-    return f"{label} · {spec.dataset}{q} · seed {spec.seed}"
+    return f"{run.label} · {spec.dataset}{q} · seed {spec.seed}"
 
 
 def selection_status(planned: Sequence[PlannedRun], results: Path) -> Status:
@@ -47,7 +47,7 @@ def selection_status(planned: Sequence[PlannedRun], results: Path) -> Status:
         state = "done" if records.is_done(results, run.spec) else space.state()
         states[state] += 1
         if state == "failed":
-            failures.append((name_of(run.spec, run.label), space.reason()))
+            failures.append((name_of(run), space.reason()))
     return _status(states, failures)
 
 
@@ -63,7 +63,7 @@ def folder_status(results: Path) -> Status:
     failures: list[tuple[str, str]] = []
     states = Counter(done=len(found))
     done = {record.run_id for record in found}
-    for folder in sorted((results / "work").glob("*")):
+    for folder in sorted((results / "work").glob("*/")):
         if folder.name in done:  # it keeps a checkpoint that could not be read
             continue
         space = Workspace(folder)

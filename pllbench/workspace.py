@@ -81,7 +81,7 @@ class Workspace:
         """
         for path in self.folder.iterdir():
             if ".unreadable" not in path.name and path.name != "lock":
-                path.unlink()
+                path.unlink(missing_ok=True)
         if [path.name for path in self.folder.iterdir()] == ["lock"]:
             shutil.rmtree(self.folder)
         self.release()

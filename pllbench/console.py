@@ -1,0 +1,110 @@
+"""How the command line writes: text, warnings, tables and plans. As light as `cli` itself."""
+
+import io
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from pllbench.cells import Table
+    from pllbench.grid import PlannedRun
+
+FILE_WIDTH = 120
+"""Width of a terminal table that is written to a file."""
+
+
+def write(text: str, output: Path | None = None) -> None:
+    """Write `text` to a file, or to standard output where `output` is None.
+
+    Raises:
+        ValueError: the file cannot be written.
+    """
+    if output is None:
+        sys.stdout.write(text)
+        return
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text(text, "utf-8")
+    except OSError as error:
+        raise ValueError(f"--output {output}: not writable ({error.strerror})") from error
+
+
+def complain(message: str) -> None:
+    """Write one line to standard error."""
+    sys.stderr.write(f"pllbench: {' '.join(message.split())}\n")
+
+
+def warn_uncounted(reasons: Iterable[str]) -> None:
+    """Name the files that are no readable records."""
+    for reason in reasons:
+        complain(f"not counted: {reason}")
+
+
+def show_columns(rows: Sequence[Mapping[str, object]]) -> None:
+    """Rows of equal keys, under a header."""
+    view = RichTable(box=None, pad_edge=False, header_style="bold")
+    for column in rows[0] if rows else ():
+        view.add_column(column, overflow="fold")
+    for row in rows:
+        view.add_row(*(Text(str(value)) for value in row.values()))
+    if rows:
+        Console().print(view)
+
+
+def show_facts(facts: Mapping[str, object]) -> None:
+    """A line for each fact: its name and its value."""
+    view = RichTable(box=None, pad_edge=False, show_header=False)
+    for name, value in facts.items():
+        text = f"{value:.4g}" if isinstance(value, float) else str(value)
+        view.add_row(name.replace("_", " "), Text(text, overflow="fold"))
+    Console().print(view)
+
+
+def show_table(content: "Table") -> None:
+    """The table as wide as the terminal allows, with bold and underlined marks on one."""
+    from pllbench import formats
+
+    console = Console()
+    console.print(formats.to_terminal(content, console.width, styled=console.is_terminal))
+
+
+def plain_table(content: "Table") -> str:
+    """What `show_table` shows, as the text of a file."""
+    from pllbench import formats
+
+    console = Console(file=io.StringIO(), width=FILE_WIDTH, record=True)
+    console.print(formats.to_terminal(content, FILE_WIDTH, styled=False))
+    return console.export_text()
+
+
+def show_plan(planned: "Sequence[PlannedRun]", results: Path) -> None:
+    """Every cell with its seeds, how many of its runs are done, and its resolved settings."""
+    from pllbench import records
+
+    done = {run.spec.run_id for run in planned if records.is_done(results, run.spec)}
+    cells: dict[str, list[PlannedRun]] = {}
+    for run in planned:
+        key = run.name + run.spec.model_copy(update={"seed": 0}).run_id
+        cells.setdefault(key, []).append(run)
+    for runs in cells.values():
+        spec = runs[0].spec
+        q = "" if spec.q is None else f" q={spec.q:g}"
+        seeds = ", ".join(str(run.spec.seed) for run in runs)
+        finished = sum(run.spec.run_id in done for run in runs)
+        where = f"{runs[0].label} on {spec.dataset}{q}"
+        write(f"{where}, seeds {seeds}: {finished} of {len(runs)} done\n")
+        parts = {"hparams": spec.hparams, "train": spec.train.model_dump(mode="json")}
+        parts["views"] = spec.views.model_dump(mode="json")
+        if spec.candidates:
+            parts["candidates"] = spec.candidates.model_dump(mode="json")
+        if spec.holdout:
+            parts["holdout"] = {"share": spec.holdout}
+        for owner, values in parts.items():
+            write(f"  {owner}: {', '.join(f'{key}={value}' for key, value in values.items())}\n")
+    unique = {run.spec.run_id for run in planned}
+    write(f"{len(unique)} runs, {len(done)} done\n")
