@@ -13,7 +13,7 @@ from typing import Literal
 
 from pllbench.catalogue import DATASETS
 from pllbench.cells import DECIMALS, Block, Cell, Column, Row, Table
-from pllbench.grid import PlannedRun, differences, row_of
+from pllbench.grid import PlannedRun, row_of
 from pllbench.protocol import Protocol
 from pllbench.records import Record, Select
 from pllbench.spec import CORE_VERSION, RunSpec
@@ -67,7 +67,7 @@ def build(
     if planned is None:
         groups = _found_groups(runs, protocol)
     else:
-        groups = _planned_groups(runs, protocol, planned)
+        groups = _planned_groups(runs, planned)
         if not any(group.records for group in groups):
             raise ValueError(
                 f"{folder}: none of the {len(planned)} runs of this selection is done "
@@ -112,17 +112,13 @@ def _found_groups(runs: dict[str, Record], protocol: Protocol) -> list[_Group]:
     return ordered
 
 
-def _planned_groups(
-    runs: dict[str, Record], protocol: Protocol, planned: Sequence[PlannedRun]
-) -> list[_Group]:
-    groups: dict[str, _Group] = {}
+def _planned_groups(runs: dict[str, Record], planned: Sequence[PlannedRun]) -> list[_Group]:
+    groups: dict[tuple[str, str], _Group] = {}
     names = {run.name: i for i, run in reversed(list(enumerate(planned)))}
     for run in planned:
-        key = _key(run.spec)
+        key = (run.name, _key(run.spec))  # two rows may share their runs
         if key not in groups:
-            changes = ", ".join(differences(run.spec, run.name, protocol))
-            label = f"{run.label} ({changes})" if changes else run.label
-            groups[key] = _Group(run.spec, run.name, label, 0, names[run.name])
+            groups[key] = _Group(run.spec, run.name, run.label, 0, names[run.name])
         group = groups[key]
         group.planned = (group.planned or 0) + 1
         if run.spec.run_id in runs:

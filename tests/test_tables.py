@@ -114,10 +114,12 @@ def test_rows_of_a_selection_keep_its_order() -> None:
     assert list(numbers(table)) == ["Fully supervised", "RC", "CC"]
 
 
-def test_a_selections_flags_are_in_the_label() -> None:
-    spec = make_spec(train={"epochs": 5})
-    table = build([make_record(spec, 90)], PROTOCOL, planned=make_plan([spec]))
-    assert list(numbers(table)) == ["CC (epochs=5)"]
+def test_two_rows_may_share_their_runs() -> None:
+    spec = make_spec()
+    record = make_record(spec, 90)
+    planned = [PlannedRun("cc", "CC", spec), PlannedRun("cc-2-strong", "CC, 2 strong views", spec)]
+    table = build([record], PROTOCOL, planned=planned)
+    assert numbers(table) == {"CC": ["90.00"], "CC, 2 strong views": ["90.00"]}
 
 
 def test_a_benchmarks_variant_has_its_own_label() -> None:
