@@ -1,0 +1,109 @@
+"""Networks: shapes, initialisation, and what `Network` promises every method."""
+
+from typing import get_args
+
+import pytest
+import torch
+from torch import nn
+
+from pllbench.method import Network
+from pllbench.networks import ENCODERS, make_network
+from pllbench.spec import NetworkName, TrainSpec
+
+TABULAR: tuple[NetworkName, ...] = ("linear", "mlp")
+
+
+def network(name: NetworkName = "mlp", **settings: object) -> Network:
+    torch.manual_seed(0)
+    spec = TrainSpec.model_validate({"network": name} | settings)
+    return make_network(spec, (6,), 4)
+
+
+def test_every_network_name_has_an_encoder() -> None:
+    assert set(ENCODERS) == set(get_args(NetworkName))
+
+
+@pytest.mark.parametrize("name", TABULAR)
+@pytest.mark.parametrize("shape", [(6,), (1, 5, 7)])
+def test_rows_of_any_shape_become_features_and_logits(
+    name: NetworkName, shape: tuple[int, ...]
+) -> None:
+    found = make_network(TrainSpec(network=name), shape, 4)
+    logits, features = found(torch.randn(3, *shape))
+    assert logits.shape == (3, 4)
+    assert features.shape == (3, found.num_features)
+    torch.testing.assert_close(logits, found.classifier(features))
+
+
+def test_sizes_of_the_linear_model_and_the_mlp() -> None:
+    sizes = [sum(p.numel() for p in network(name).parameters()) for name in TABULAR]
+    assert sizes == [6 * 4 + 4, 6 * 500 + 500 + 500 * 4 + 4]
+
+
+def test_initial_weights_come_from_the_global_generator() -> None:
+    first, again = network().state_dict(), network().state_dict()
+    torch.testing.assert_close(first, again, rtol=0, atol=0)
+    torch.manual_seed(1)
+    other = make_network(TrainSpec(network="mlp"), (6,), 4)
+    assert not torch.equal(other.classifier.weight, first["classifier.weight"])
+
+
+def test_views_have_one_output_each_in_their_order() -> None:
+    found = network()
+    xs = [torch.randn(5, 6) for _ in range(3)]
+    logits, features = found.views(xs)
+    assert logits.shape == (3, 5, 4)
+    assert features.shape == (3, 5, 500)
+    for x, z, h in zip(xs, logits, features, strict=True):
+        torch.testing.assert_close((z, h), found(x))
+
+
+def test_together_and_one_by_one_agree_without_batchnorm() -> None:
+    xs = [torch.randn(5, 6) for _ in range(3)]
+    apart, together = (network(forward=mode).views(xs) for mode in ("separate", "concat"))
+    torch.testing.assert_close(apart, together)
+
+
+def test_batchnorm_sees_each_view_by_itself_or_all_together() -> None:
+    xs = [torch.full((4, 2), 1.0), torch.full((4, 2), 3.0)]
+    means = []
+    for mode in ("separate", "concat"):
+        norm = nn.BatchNorm1d(2, momentum=None)
+        found = Network(norm, 2, 2, forward_mode=mode)
+        _, features = found.views(xs)
+        means.append(features.mean((1, 2)).tolist())
+        assert norm.running_mean is not None
+        assert norm.running_mean.tolist() == [2.0, 2.0]
+        assert norm.num_batches_tracked == {"separate": 2, "concat": 1}[mode]
+    assert means[0] == pytest.approx([0.0, 0.0], abs=1e-4)
+    assert means[1] == pytest.approx([-1.0, 1.0], abs=1e-4)
+
+
+def test_bf16_runs_inside_and_leaves_as_float32() -> None:
+    x = torch.randn(5, 6)
+    exact, _ = network()(x)
+    seen: list[torch.dtype] = []
+    found = network(precision="bf16")
+    found.classifier.register_forward_hook(lambda _m, _i, output: seen.append(output.dtype))
+    logits, features = found(x)
+    assert seen == [torch.bfloat16]
+    assert logits.dtype == features.dtype == torch.float32
+    torch.testing.assert_close(logits, exact, rtol=0.02, atol=0.02)
+    assert not torch.equal(logits, exact)
+    assert all(p.dtype == torch.float32 for p in found.parameters())
+
+
+def test_channels_last_changes_no_output() -> None:
+    encoder = nn.Sequential(nn.Conv2d(3, 4, 3), nn.Flatten())
+    x = torch.randn(2, 3, 5, 5)
+    found = Network(encoder, 36, 2)
+    plain, _ = found(x)
+    found.channels_last = True
+    torch.testing.assert_close(found(x)[0], plain)
+    assert found.views([x, x])[0].shape == (2, 2, 2)
+
+
+@pytest.mark.parametrize("name", [n for n in get_args(NetworkName) if n not in TABULAR])
+def test_networks_for_images_refuse_other_rows(name: NetworkName) -> None:
+    with pytest.raises(ValueError, match=rf"^network {name} needs images, these rows have the sh"):
+        network(name)
