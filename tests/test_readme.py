@@ -1,0 +1,61 @@
+"""What the README shows is true: its plug-in conforms, its tables are those of the records."""
+
+import re
+import tomllib
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from pllbench import formats, records, tables
+from pllbench.grid import Selection, known_variants, plan
+from pllbench.protocol import load_benchmark
+from pllbench.testing import Check, method_checks
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text("utf-8")
+
+
+def code(language: str, start: str) -> str:
+    """The code block in `language` that begins with `start`."""
+    for block in re.findall(rf"```{language}\n(.*?)```", README, re.S):
+        if block.startswith(start):
+            return str(block)
+    raise AssertionError(f"no {language} block begins with {start!r}")
+
+
+def plug_in() -> ModuleType:
+    module = ModuleType("pll_average")
+    exec(compile(code("python", '"""Average'), "pll_average.py", "exec"), module.__dict__)
+    return module
+
+
+def test_the_plug_in_is_a_complete_package_in_under_40_lines() -> None:
+    pyproject, source = code("toml", "[project]"), code("python", '"""Average')
+    lines = [line for line in (pyproject + source).splitlines() if line.strip()]
+    assert len(lines) < 40
+    entries = tomllib.loads(pyproject)["project"]["entry-points"]["pllbench.methods"]
+    module, _, name = entries["average"].partition(":")
+    assert module == "pll_average"
+    assert hasattr(plug_in(), name)
+
+
+@pytest.mark.parametrize("check", method_checks(plug_in().Average), ids=str)
+def test_the_plug_in_conforms(check: Check) -> None:
+    check.run()
+
+
+@pytest.mark.parametrize(
+    ("marker", "benchmark", "methods"),
+    [("table", "digits", ()), ("birdsong", "birdsong", ("supervised", "cc", "rc", "proden"))],
+)
+def test_tables_are_those_of_the_records(
+    marker: str, benchmark: str, methods: tuple[str, ...]
+) -> None:
+    selection = Selection(load_benchmark(benchmark), methods=methods)
+    variants = known_variants(selection)
+    protocol = selection.protocol.model_copy(update={"variants": variants})
+    found, _ = records.query(ROOT / "results")
+    table = tables.build(found, protocol, planned=plan(selection))
+    shown = README.split(f"<!-- {marker} -->")[1].split(f"<!-- /{marker} -->")[0]
+    assert formats.to_markdown(table).strip() in shown
