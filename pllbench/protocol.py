@@ -219,11 +219,16 @@ def default_protocol() -> Protocol:
     return read_toml(Path("protocol.toml"), path.read_text("utf-8"), Protocol)
 
 
-def benchmark_folder() -> Path:
-    """Folder of the benchmark files: inside the installed package, else at the repository root."""
+def shipped(name: str, checkout: str) -> Path:
+    """Folder of data files: `name` in the installed package, else `checkout` in the repository."""
     package = Path(__file__).parent
-    installed = package / "_data" / "benchmarks"
-    return installed if installed.is_dir() else package.parent / "benchmarks"
+    installed = package / "_data" / name
+    return installed if installed.is_dir() else package.parent / checkout
+
+
+def benchmark_folder() -> Path:
+    """Folder of the benchmark files."""
+    return shipped("benchmarks", "benchmarks")
 
 
 def benchmark_names() -> list[str]:
