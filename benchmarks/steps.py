@@ -2,8 +2,8 @@
 
     python benchmarks/steps.py --data-dir DIR [--json]
 
-Methods take turns, an epoch each, in the second half of their schedules (all networks and
-terms are on); ratios are paired within a turn, and medians over the turns are printed. Phases: views
+Methods take turns, an epoch each, in the second half of their schedules, where all their networks
+and terms are on. Ratios are paired within a turn; medians over the turns are printed. Phases: views
 (the loader's share), loss (forward passes and terms), backward, optimizer, after_step.
 """
 

@@ -19,6 +19,9 @@ from pllbench.trainer import Progress as EpochProgress
 SETTLING_SECONDS = 2.0
 """No estimate of the time left is shown before it rests on this much time."""
 
+NUMBER_WIDTHS, GAP = (9, 8, 8), 2
+"""Columns of a running cell after its name: epoch, accuracy and time; and the space before each."""
+
 
 def duration(seconds: float) -> str:
     """Seconds as h:mm:ss."""
@@ -157,9 +160,10 @@ class Display:
 
     def _render(self) -> Group:
         running = list(self._running.values())  # another thread refreshes the live view
-        cells = Table.grid(padding=(0, 2), expand=False)
-        cells.add_column(overflow="ellipsis", no_wrap=True)
-        for width in (9, 8, 8):
+        cells = Table.grid(padding=(0, GAP))
+        room = self.console.width - sum(NUMBER_WIDTHS) - GAP * len(NUMBER_WIDTHS)
+        cells.add_column(overflow="ellipsis", no_wrap=True, max_width=max(10, room))
+        for width in NUMBER_WIDTHS:
             cells.add_column(justify="right", no_wrap=True, min_width=width)
         for entry in running:
             elapsed = duration(time.monotonic() - entry.since)

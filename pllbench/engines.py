@@ -21,6 +21,9 @@ REPORT_SECONDS = 0.2
 POLL_SECONDS = 0.5
 """How often an engine looks for overdue runs and requests to stop."""
 
+PRELOADED = [__name__, "torch._dynamo"]
+"""Imported once, by the fork server; the first step of any optimizer imports the latter."""
+
 
 @dataclass(frozen=True, slots=True)
 class Started:
@@ -94,15 +97,14 @@ class _Worker:
     """A process that executes one job after another, at the other end of a pipe."""
 
     def __init__(self) -> None:
-        # A fork server imports torch once, so that further workers start at once.
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload([__name__])
+        context.set_forkserver_preload(PRELOADED)
         self.connection, theirs = context.Pipe()
         self.process: BaseProcess = context.Process(target=_work, args=(theirs,), daemon=True)
-        # Ctrl-C is the runner's to handle. A blocked signal is inherited, by the fork server too.
-        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        # Ctrl-C is the runner's to handle. That it is ignored is inherited, by the fork server too.
+        handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
         self.process.start()
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        signal.signal(signal.SIGINT, handler)
         theirs.close()  # so that the death of the process ends the pipe
         self.job: Job | None = None
         self.started_at = 0.0

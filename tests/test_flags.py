@@ -61,8 +61,8 @@ def test_every_rate_is_read_back(value: float) -> None:
 
 def test_names_are_listed_once_in_their_order() -> None:
     assert names("rc, cc,rc", "--methods") == ("rc", "cc")
-    assert names("", "--methods") == ()
-    for text in ("rc,", ",", " ", "rc,,cc"):
+    assert names(None, "--methods") == ()
+    for text in ("rc,", ",", "", " ", "rc,,cc"):
         with pytest.raises(ValueError, match=f"^--methods {text}: an entry is empty$"):
             names(text, "--methods")
 
