@@ -18,15 +18,8 @@ from sklearn.utils import Bunch
 
 from pllbench import candidates
 from pllbench.catalogue import DATASETS, Split
-from pllbench.datasets import (
-    Dataset,
-    check_labels,
-    describe,
-    hold_out,
-    load,
-    require_files,
-    split,
-)
+from pllbench.datasets import Dataset, describe, hold_out, load, require_files, split
+from pllbench.readers.content import check_labels
 
 Matrices = dict[str, Any]
 

@@ -1,0 +1,1 @@
+"""From the files of a data set to tensors, one module for each family of formats."""

@@ -1,0 +1,103 @@
+"""What a reader hands over, and the checks that all readers share.
+
+What is malformed is refused in one line that names the file and the row (counted from 0), and
+nothing is repaired or shifted in silence.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What the files of a data set hold.
+
+    Attributes:
+        x: [N, ...] float32, finite; uint8 [N, channels, height, width] for images.
+        y: [N] int64, true labels 0..C-1.
+        num_classes: C, as the data set declares it; classes that never occur count.
+        candidates: [N, C] bool where the candidate sets come with the data, else None.
+        num_train: the first `num_train` rows are the training rows, the others the test rows; None
+            where the split is drawn.
+    """
+
+    x: Tensor
+    y: Tensor
+    num_classes: int
+    candidates: Tensor | None = None
+    num_train: int | None = None
+
+
+def check_labels(y: npt.ArrayLike, num_classes: int, where: str) -> npt.NDArray[np.int64]:
+    """`y` as a label vector, [N] int64.
+
+    Labels are never shifted: that a class 0 is missing does not say that the others are off by one.
+
+    Raises:
+        ValueError: no vector, no rows, not whole numbers, a type too narrow for `num_classes`, or
+            labels outside 0..num_classes-1. The message starts with `where`.
+    """
+    labels = np.asarray(y)
+    if labels.ndim != 1 or not len(labels):
+        raise ValueError(f"{where}: labels must be one number a row, got shape {labels.shape}")
+    if labels.dtype.kind in "iu" and np.iinfo(labels.dtype).max < num_classes - 1:
+        raise ValueError(
+            f"{where}: {labels.dtype} labels cannot hold {num_classes} classes: larger labels have "
+            f"wrapped around; store them as int64"
+        )
+    if labels.dtype.kind not in "iuf":
+        raise ValueError(f"{where}: labels must be whole numbers, got {labels.dtype}")
+    refuse(~np.isfinite(labels) | (labels != np.floor(labels)), where, "has a fractional label")
+    low, high = labels.min(), labels.max()
+    if low > 0 and high == num_classes:
+        raise ValueError(
+            f"{where}: labels run from {low:g} to {high:g}, they must be 0..{num_classes - 1}: "
+            f"if they count from 1, subtract 1"
+        )
+    outside = (labels < 0) | (labels >= num_classes)
+    refuse(outside, where, f"has a label outside 0..{num_classes - 1}")
+    return labels.astype(np.int64)
+
+
+def as_matrix(values: Any, where: str) -> Array:
+    """A dense matrix of what may be sparse.
+
+    Raises:
+        ValueError: no matrix of numbers. The message starts with `where`.
+    """
+    matrix = np.asarray(values.toarray() if hasattr(values, "toarray") else values)
+    if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
+        raise ValueError(f"{where} is no matrix of numbers: {matrix.dtype} {matrix.shape}")
+    return matrix
+
+
+def as_features(values: Array, where: str) -> Tensor:
+    """A feature matrix [N, D] as float32.
+
+    Raises:
+        ValueError: a row is not finite. The message starts with `where`.
+    """
+    with np.errstate(over="ignore"):  # what overflows float32 is infinite, and refused below
+        x = np.ascontiguousarray(values, dtype=np.float32)
+    refuse(~np.isfinite(x).all(axis=1), where, "has a feature that is NaN or infinite in float32")
+    return torch.from_numpy(x)
+
+
+def refuse(bad: npt.ArrayLike, where: str, what: str) -> None:
+    """Raise ValueError for the first row that is marked in `bad` [N] bool."""
+    rows = np.flatnonzero(bad)
+    if len(rows):
+        share = f"{len(rows)} of {np.size(bad)} rows"
+        raise ValueError(f"{where}: row {rows[0]} (counted from 0) {what} ({share})")
+
+
+def brief(error: Exception) -> str:
+    """An error of another library, as part of one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())[:200]
