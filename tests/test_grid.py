@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -82,6 +83,22 @@ def test_a_variant_inherits_what_the_protocol_says_of_its_base() -> None:
     assert (base.spec.train.lr, mine.spec.train.lr) == (0.1, 0.5)
     assert (mine.name, mine.label, mine.spec.method) == ("mine", "Mine", "rc")
     assert other.spec.hparams["num_strong"] == 2
+
+
+def test_another_benchmarks_settings_stand_between_protocol_and_variant(tmp_path: Path) -> None:
+    file = tmp_path / "other.toml"
+    file.write_text("[[setting]]\ntrain = { lr = 0.35, momentum = 0.35 }\n[[grid]]\n")
+    protocol = BARE.model_copy(update={"setting": (Setting(train={"lr": 0.2}),)})
+    grid = Grid(methods=("rc", "mine"), datasets=("digits",), seeds=(0,), protocol=str(file))
+    both = benchmark(
+        grid,
+        grid.model_copy(update={"protocol": ""}),
+        variants={"mine": MINE},
+        setting=(Setting(train={"momentum": 0.6}),),
+    )
+    found = [(run.name, run.spec.train.lr) for run in runs(benchmark=both, protocol=protocol)]
+    assert found == [("rc", 0.35), ("mine", 0.5), ("rc", 0.2)]
+    assert all(run.spec.train.momentum == 0.6 for run in runs(benchmark=both, protocol=protocol))
 
 
 def test_a_flag_for_a_method_reaches_its_variants_and_one_for_a_variant_only_itself() -> None:

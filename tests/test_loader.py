@@ -79,6 +79,8 @@ def test_epochs_have_orders_and_draws_of_their_own() -> None:
         for epoch in (first, second)
     )
     assert (a != b).any(1).all()
+    at_one_place = [batch.x[0] - source.x[batch.index] for batch in (first[0], second[0])]
+    assert not torch.isclose(at_one_place[0], at_one_place[1], atol=1e-4).all(1).any()
 
 
 def test_an_epoch_is_the_same_each_time_whatever_came_before() -> None:
