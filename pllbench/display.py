@@ -162,7 +162,7 @@ class Display:
         running = list(self._running.values())  # another thread refreshes the live view
         cells = Table.grid(padding=(0, GAP))
         room = self.console.width - sum(NUMBER_WIDTHS) - GAP * len(NUMBER_WIDTHS)
-        cells.add_column(overflow="ellipsis", no_wrap=True, max_width=max(10, room))
+        cells.add_column(overflow="ellipsis", no_wrap=True, max_width=max(4, room))
         for width in NUMBER_WIDTHS:
             cells.add_column(justify="right", no_wrap=True, min_width=width)
         for entry in running:

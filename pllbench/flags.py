@@ -107,6 +107,7 @@ class SelectionFlags:
             found.append(candidates(self.candidates))
         if self.holdout is not None:
             reason = f"--holdout {self.holdout:g}"
+            require_valid({"holdout": self.holdout}, Setting, reason)
             found.append(Setting(reason=reason, holdout=self.holdout))
         return found
 
