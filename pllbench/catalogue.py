@@ -3,14 +3,14 @@
 `datasets.py` loads them; `grid.py` needs their kind and where their candidate sets come from.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 Kind = Literal["image", "digits", "text", "tabular"]
 """What a view may do to a row: `digits` are images that must not be flipped or cropped."""
 
-Split = Literal["random", "stratified"]
-"""How test rows are chosen: 20 % at random, or 20 % of every class."""
+Split = Literal["random", "stratified", "fixed"]
+"""How test rows are chosen: 20 % at random, 20 % of every class, or those that come as such."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,12 @@ class DatasetInfo:
         file: its file below the data directory; None where a library ships it.
         source: where a user finds that file.
         openml: data_id at OpenML, from where a missing file is downloaded; None: it is not.
+        torchvision: torchvision's class for it, which reads, checks and downloads `file`.
+        noisy: by nature, candidate sets may lack the true label.
+        num_classes: C, where the files do not say it.
+        pixels: mean and std of the channels, of pixels from 0 to 1, that published codes normalise
+            with; None where there are none, and those of the training images serve.
+        superclasses: superclass of each class, where classes have any.
     """
 
     title: str
@@ -34,6 +40,16 @@ class DatasetInfo:
     file: str | None = None
     source: str = ""
     openml: int | None = None
+    torchvision: str | None = None
+    noisy: bool = False
+    num_classes: int | None = None
+    pixels: tuple[tuple[float, ...], tuple[float, ...]] | None = None
+    superclasses: tuple[int, ...] = ()
+
+    @property
+    def downloads(self) -> bool:
+        """Whether a missing file is downloaded."""
+        return self.openml is not None or self.torchvision is not None
 
 
 _REAL_WORLD = "https://palm.seu.edu.cn/zhangml/Resources.htm#partial_data"
@@ -41,6 +57,33 @@ _REAL_WORLD = "https://palm.seu.edu.cn/zhangml/Resources.htm#partial_data"
 
 def _real(title: str, file: str) -> DatasetInfo:
     return DatasetInfo(title, "tabular", "random", True, f"pll_realworld/{file}", _REAL_WORLD)
+
+
+IMAGENET_PIXELS = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+_HALF = (0.5, 0.5, 0.5), (0.5, 0.5, 0.5)
+_CIFAR = "https://www.cs.toronto.edu/~kriz/cifar.html"
+
+CIFAR100_SUPERCLASSES = (
+    *(4, 1, 14, 8, 0, 6, 7, 7, 18, 3, 3, 14, 9, 18, 7, 11, 3, 9, 7, 11, 6, 11, 5, 10, 7),
+    *(6, 13, 15, 3, 15, 0, 11, 1, 10, 12, 14, 16, 9, 11, 5, 5, 19, 8, 8, 15, 13, 14, 17, 18, 10),
+    *(16, 4, 17, 4, 2, 0, 17, 4, 18, 17, 10, 3, 2, 12, 12, 16, 12, 1, 9, 19, 2, 10, 0, 1, 16),
+    *(12, 9, 13, 15, 13, 16, 19, 2, 4, 6, 19, 5, 5, 8, 19, 18, 1, 2, 15, 6, 0, 17, 8, 14, 13),
+)
+"""The `coarse_labels` of CIFAR-100's files, by fine label: 20 superclasses of 5 classes."""
+
+
+def _images(title: str, kind: Kind, file: str, torchvision: str, source: str) -> DatasetInfo:
+    return DatasetInfo(
+        title,
+        kind,
+        "fixed",
+        False,
+        file,
+        source,
+        torchvision=torchvision,
+        num_classes=10,
+        pixels=IMAGENET_PIXELS,
+    )
 
 
 DATASETS: dict[str, DatasetInfo] = {
@@ -64,4 +107,36 @@ DATASETS: dict[str, DatasetInfo] = {
     "yahoo-news": _real("Yahoo! News", "Yahoo! News.mat"),
     "malagasy": _real("Malagasy", "malagasy.mat"),
     "english": _real("English", "english.mat"),
+    "cifar10": _images("CIFAR-10", "image", "cifar-10-batches-py", "CIFAR10", _CIFAR),
+    "cifar100": replace(
+        _images("CIFAR-100", "image", "cifar-100-python", "CIFAR100", _CIFAR),
+        num_classes=100,
+        superclasses=CIFAR100_SUPERCLASSES,
+    ),
+    "svhn": replace(
+        _images(
+            "SVHN", "digits", "train_32x32.mat", "SVHN", "http://ufldl.stanford.edu/housenumbers"
+        ),
+        pixels=_HALF,
+    ),
+    "mnist": replace(
+        _images("MNIST", "digits", "MNIST/raw", "MNIST", "http://yann.lecun.com/exdb/mnist"),
+        pixels=((0.1307,), (0.3081,)),
+    ),
+    "fashion-mnist": replace(
+        _images(
+            "Fashion-MNIST",
+            "image",
+            "FashionMNIST/raw",
+            "FashionMNIST",
+            "https://github.com/zalandoresearch/fashion-mnist",
+        ),
+        pixels=((0.1307,), (0.3081,)),
+    ),
+    "kmnist": replace(
+        _images(
+            "KMNIST", "image", "KMNIST/raw", "KMNIST", "http://codh.rois.ac.jp/kmnist/index.html.en"
+        ),
+        pixels=((0.5,), (0.5,)),
+    ),
 }

@@ -18,6 +18,7 @@ from pllbench.candidates import check
 from pllbench.catalogue import Split
 from pllbench.readers.content import Content
 from pllbench.readers.files import dataset_info, find_file
+from pllbench.readers.images import read_torchvision
 from pllbench.readers.tabular import read_cnae9, read_digits, read_mat
 from pllbench.seeds import stream_seed
 from pllbench.spec import Frozen
@@ -80,10 +81,11 @@ def load(name: str, data_dir: Path, *, noisy: bool = False) -> Dataset:
             `noisy`) a row whose true label is not among its candidates.
     """
     info = dataset_info(name)
-    found = _READERS.get(name, read_mat)(name, data_dir)
+    read = read_torchvision if info.torchvision else _READERS.get(name, read_mat)
+    found = read(name, data_dir)
     if found.candidates is not None:
         where = str(find_file(name, data_dir))
-        check(found.candidates.numpy(), found.y.numpy(), noisy=noisy, where=where)
+        check(found.candidates.numpy(), found.y.numpy(), noisy=noisy or info.noisy, where=where)
     return Dataset(
         name, found.x, found.y, found.num_classes, found.candidates, info.split, found.num_train
     )
@@ -102,7 +104,7 @@ def require_files(name: str, data_dir: Path) -> None:
         ValueError: unknown name, or a missing file; says what to put where.
     """
     info = dataset_info(name)
-    if info.file is not None and info.openml is None:
+    if info.file is not None and not info.downloads:
         find_file(name, data_dir)
 
 

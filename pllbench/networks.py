@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from math import prod
 
+import torch
 from torch import nn
 
+from pllbench.convnets import LeNet, SmallCNN
 from pllbench.method import Network
 from pllbench.resnets import ResNet18, WideResNet34x10
 from pllbench.spec import NetworkName, TrainSpec
@@ -21,6 +23,21 @@ def linear(shape: Shape) -> tuple[nn.Module, int]:
 def mlp(shape: Shape) -> tuple[nn.Module, int]:
     """One hidden layer of 500 ReLU units, without BatchNorm."""
     return nn.Sequential(nn.Flatten(), nn.Linear(prod(shape), 500), nn.ReLU()), 500
+
+
+def lenet(shape: Shape) -> tuple[nn.Module, int]:
+    """LeNet-5, for images of 28 x 28 or 32 x 32."""
+    channels = _channels(shape, "lenet")
+    if shape[1:] not in ((28, 28), (32, 32)):
+        raise ValueError(
+            f"network lenet takes images of 28 x 28 or 32 x 32, these have {shape[1]} x {shape[2]}"
+        )
+    return LeNet(channels, shape[1]), LeNet.num_features
+
+
+def small_cnn(shape: Shape) -> tuple[nn.Module, int]:
+    """Three convolutions, for CPUs."""
+    return SmallCNN(_channels(shape, "small_cnn")), SmallCNN.num_features
 
 
 def resnet18(shape: Shape) -> tuple[nn.Module, int]:
@@ -42,6 +59,8 @@ def _channels(shape: Shape, name: str) -> int:
 ENCODERS: dict[NetworkName, Callable[[Shape], tuple[nn.Module, int]]] = {
     "linear": linear,
     "mlp": mlp,
+    "lenet": lenet,
+    "small_cnn": small_cnn,
     "resnet18": resnet18,
     "wide_resnet34_10": wide_resnet34_10,
 }
@@ -49,12 +68,21 @@ ENCODERS: dict[NetworkName, Callable[[Shape], tuple[nn.Module, int]]] = {
 
 
 def make_network(spec: TrainSpec, shape: Shape, num_classes: int) -> Network:
-    """A freshly initialised network, on the CPU, from torch's global generator."""
+    """A freshly initialised network, on the CPU, from torch's global generator.
+
+    Raises:
+        ValueError: it does not take instances of this shape.
+    """
     encoder, num_features = ENCODERS[spec.network](shape)
+    if spec.channels_last:
+        encoder = encoder.to(memory_format=torch.channels_last)
+    if spec.compile:
+        encoder.compile()  # in place: parameters keep their names, so checkpoints do not change
     return Network(
         encoder,
         num_features,
         num_classes,
         forward_mode=spec.forward,
         bf16=spec.precision == "bf16",
+        channels_last=spec.channels_last,
     )

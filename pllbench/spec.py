@@ -24,10 +24,11 @@ from pllbench.registry import did_you_mean
 CORE_VERSION = 1
 """Bumped whenever trainer, views, loader or candidates change the numbers of a run."""
 
-NetworkName = Literal["linear", "mlp", "resnet18", "wide_resnet34_10"]
+NetworkName = Literal["linear", "mlp", "lenet", "small_cnn", "resnet18", "wide_resnet34_10"]
 Scaling = Literal["none", "zscore", "tfidf"]
 Process = Literal["uniform"]
 Policy = Literal["force", "free", "resample"]
+PolicyName = Literal["extended", "standard25", "svhn"]
 
 
 def unknown_key(keys: Iterable[str], model: type[BaseModel]) -> str | None:
@@ -80,10 +81,14 @@ class TrainSpec(Frozen):
     """Shares of the run at which a multistep schedule drops: 100 and 150 of 200 epochs."""
     precision: Literal["float32", "bf16"] = "float32"
     """bf16: networks run under bfloat16 autocast; losses stay float32."""
+    channels_last: bool = False
+    """Memory format of images inside networks; faster on GPUs with bf16."""
+    compile: bool = False
+    """Compile the encoders with torch.compile; methods' losses never are."""
 
 
 class ViewSpec(Frozen):
-    """View settings: scaling of features, and the strength of strong views."""
+    """View settings: scaling of rows or pixels, and the strength of strong views."""
 
     scaling: Scaling = "none"
     """Applied after the view, with statistics of the training rows only."""
@@ -95,6 +100,12 @@ class ViewSpec(Frozen):
     """Strong view of text rows: random tokens added, as a share of the document's length."""
     token_law: Literal["uniform", "unigram"] = "uniform"
     """Law of the added tokens: uniform over the vocabulary, or the corpus's unigram law."""
+    normalisation: Literal["published", "training"] = "published"
+    """Images: channel statistics of the published codes, or those of the training images."""
+    cutout: int = Field(default=16, ge=0)
+    """Strong view of images: side of the black square, in pixels; 0 for none."""
+    autoaugment: PolicyName | Literal["none"] = "extended"
+    """Strong view of images: AutoAugment's CIFAR policy (97 or 25 sub-policies) or SVHN's."""
 
 
 def round_rate(q: float) -> float:

@@ -12,7 +12,7 @@ from pllbench.candidates import Audit
 from pllbench.catalogue import DATASETS
 from pllbench.datasets import Dataset
 from pllbench.spec import RunSpec
-from pllbench.views import Views, statistics
+from pllbench.views import Views, image_statistics, statistics
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +68,24 @@ def make_task(
         sets = candidate_sets.generate(y, dataset.num_classes, spec.candidates, seed)
     candidate_sets.check(sets, y, noisy=noisy, where=spec.dataset)
     kept, held = datasets.hold_out(torch.arange(len(train)), spec.holdout, seed)
-    x = dataset.x[train[kept]]
+    x = _rows(dataset.x, train[kept])
+    info = DATASETS[spec.dataset]
+    stats = image_statistics(x, info, spec.views) if x.dtype == torch.uint8 else statistics(x)
     candidates = torch.from_numpy(sets)
     return Task(
         x=x.to(device),
         candidates=candidates[kept].to(device),
         y=dataset.y[train[kept]].to(device),
-        test_x=dataset.x[test].to(device),
+        test_x=_rows(dataset.x, test).to(device),
         test_y=dataset.y[test].to(device),
         holdout_x=dataset.x[train[held]].to(device),
         holdout_candidates=candidates[held].to(device),
-        views=Views(DATASETS[spec.dataset].kind, spec.views, statistics(x).to(device)),
+        views=Views(info.kind, spec.views, stats.to(device)),
         audit=candidate_sets.audit(sets, y),
     )
+
+
+def _rows(x: Tensor, index: Tensor) -> Tensor:
+    """The rows `index`, ascending; a view where they are consecutive: images are not copied."""
+    first, last = int(index[0]), int(index[-1])
+    return x[first : last + 1] if last - first + 1 == len(index) else x[index]

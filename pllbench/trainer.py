@@ -24,6 +24,9 @@ from pllbench.task import Task
 EVALUATION_CHUNK = 4096
 """Rows predicted at once; in eval mode it changes no prediction."""
 
+IMAGE_EVALUATION_CHUNK = 500
+"""Images predicted at once: the activations of a chunk must fit into memory."""
+
 Columns = dict[str, list[float]]
 """Values by column, one an epoch; NaN where an epoch has none."""
 
@@ -235,7 +238,7 @@ def _over_chunks(
     predictions: Callable[[Tensor], Mapping[str, Tensor]],
 ) -> dict[str, Tensor]:
     parts: defaultdict[str, list[Tensor]] = defaultdict(list)
-    for rows in x.split(EVALUATION_CHUNK):
+    for rows in x.split(EVALUATION_CHUNK if x.ndim == 2 else IMAGE_EVALUATION_CHUNK):
         for name, scores in predictions(task.views.plain(rows)).items():
             parts[name].append(scores)
     return {name: torch.cat(chunks) for name, chunks in parts.items()}

@@ -2,7 +2,8 @@
 
 A method asks for roles, a data set declares its kind; `VIEWS` maps (kind, role) to a function of
 rows [M, ...] and a generator. Scaling comes after the view, so that added noise and tokens are in
-the units the data came in, except for z-scored rows, whose noise is stated in scaled units.
+the units the data came in, except for z-scored rows, whose noise is stated in scaled units. Images
+stay uint8 until then: `scale` is the one place that normalises them.
 """
 
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from dataclasses import dataclass, fields
 import torch
 from torch import Generator, Tensor
 
-from pllbench.catalogue import Kind
+from pllbench.catalogue import DatasetInfo, Kind
 from pllbench.registry import did_you_mean
 from pllbench.spec import ViewSpec
 
@@ -19,6 +20,9 @@ from pllbench.spec import ViewSpec
 @dataclass(frozen=True, slots=True)
 class Statistics:
     """What scaling and token views need to know of the training rows; each [features].
+
+    Of images it holds mean and std of the channels, each [channels, 1, 1] in units of 0..255; the
+    others are empty.
 
     Attributes:
         mean: mean of each column.
@@ -51,8 +55,27 @@ def statistics(x: Tensor) -> Statistics:
     )
 
 
+def image_statistics(x: Tensor, info: DatasetInfo, spec: ViewSpec) -> Statistics:
+    """Statistics of training images x [N, channels, height, width] uint8, as `spec` asks for them.
+
+    Where no code has published any for the data set, they are those of the training images.
+    """
+    from pllbench.image_views import pixel_statistics  # torchvision: no business of tables' rows
+
+    if spec.normalisation == "published" and info.pixels is not None:
+        mean, std = (255 * torch.tensor(values).view(-1, 1, 1) for values in info.pixels)
+    else:
+        mean, std = pixel_statistics(x)
+    return Statistics(mean, std, idf=torch.empty(0), unigram=torch.empty(0))
+
+
 def scale(x: Tensor, spec: ViewSpec, stats: Statistics) -> Tensor:
-    """Rows after the scaling that `spec` names. An all-zero TF-IDF row stays zero."""
+    """Images normalised by channel; rows after the scaling that `spec` names.
+
+    An all-zero TF-IDF row stays zero.
+    """
+    if x.dtype == torch.uint8:
+        return x.sub(stats.mean).div_(stats.std)
     if spec.scaling == "zscore":
         return (x - stats.mean) / stats.std
     if spec.scaling == "tfidf":
@@ -88,7 +111,34 @@ def tokens(x: Tensor, generator: Generator, spec: ViewSpec, stats: Statistics) -
     return x.index_put((row, column), one, accumulate=True)
 
 
+def image_view(role: str, *, digits: bool) -> View:
+    """The view of images in a role; torchvision is imported where one is drawn."""
+
+    def view(x: Tensor, generator: Generator, spec: ViewSpec, stats: Statistics) -> Tensor:  # noqa: ARG001 - one signature for all views
+        from pllbench import image_views
+
+        # The decisions of a view are drawn on the CPU, from the same seed on every device.
+        if generator.device.type != "cpu":
+            generator = Generator().manual_seed(generator.initial_seed())
+        if role == "weak":
+            return image_views.weak(x, generator)
+        if role == "strong":
+            return image_views.strong(x, generator, spec, digits=digits)
+        draw = image_views.query if role == "query" else image_views.key
+        return draw(x, generator, digits=digits)
+
+    return view
+
+
 VIEWS: dict[tuple[Kind, str], View] = {
+    ("image", "weak"): image_view("weak", digits=False),
+    ("image", "strong"): image_view("strong", digits=False),
+    ("image", "query"): image_view("query", digits=False),
+    ("image", "key"): image_view("key", digits=False),
+    ("digits", "weak"): identity,
+    ("digits", "strong"): image_view("strong", digits=True),
+    ("digits", "query"): image_view("query", digits=True),
+    ("digits", "key"): image_view("key", digits=True),
     ("tabular", "weak"): identity,
     ("tabular", "strong"): noise,
     ("tabular", "query"): noise,
@@ -115,7 +165,12 @@ class Views:
     stats: Statistics
 
     def require(self, roles: tuple[str, ...]) -> None:
-        """Raise ValueError if a role does not exist for this kind of data."""
+        """Raise ValueError if a role or the scaling does not exist for this kind of data."""
+        if self.kind in ("image", "digits") and self.spec.scaling != "none":
+            raise ValueError(
+                f"scaling {self.spec.scaling} is for rows of features: images are normalised by "
+                f"channel, as the view setting 'normalisation' says"
+            )
         known = [role for kind, role in VIEWS if kind == self.kind]
         for role in roles:
             if role not in known:

@@ -222,7 +222,7 @@ def test_unknown_name_gets_its_nearest_match(tmp_path: Path) -> None:
 @pytest.mark.parametrize("folder", [".", "not/there"])
 def test_missing_file_says_what_to_put_where(tmp_path: Path, folder: str) -> None:
     for name, info in DATASETS.items():
-        if info.file is None or info.openml is not None:
+        if info.file is None or info.downloads:
             require_files(name, tmp_path / folder)
         else:
             with pytest.raises(ValueError, match=name) as caught:

@@ -40,6 +40,65 @@ def test_sizes_of_the_linear_model_and_the_mlp() -> None:
     assert sizes == [6 * 4 + 4, 6 * 500 + 500 + 500 * 4 + 4]
 
 
+@pytest.mark.parametrize(
+    ("name", "num_parameters"), [("resnet18", 11_173_962), ("wide_resnet34_10", 46_160_474)]
+)
+def test_sizes_of_the_residual_networks(name: NetworkName, num_parameters: int) -> None:
+    found = make_network(TrainSpec(network=name), (3, 32, 32), 10)
+    assert sum(p.numel() for p in found.parameters()) == num_parameters
+
+
+ANY_SIZE: tuple[NetworkName, ...] = ("linear", "mlp", "small_cnn", "resnet18", "wide_resnet34_10")
+
+
+@pytest.mark.parametrize("name", ANY_SIZE)
+@pytest.mark.parametrize("shape", [(1, 28, 28), (3, 64, 64), (3, 32, 48), (3, 33, 33)])
+def test_images_of_any_size_get_one_row_of_logits_each(
+    name: NetworkName, shape: tuple[int, ...]
+) -> None:
+    found = make_network(TrainSpec(network=name), shape, 7).eval()
+    with torch.no_grad():
+        logits, features = found(torch.randn(2, *shape))
+    assert logits.shape == (2, 7)
+    assert features.shape == (2, found.num_features)
+
+
+@pytest.mark.parametrize("shape", [(1, 28, 28), (3, 32, 32)])
+def test_lenet_takes_its_two_sizes(shape: tuple[int, ...]) -> None:
+    found = make_network(TrainSpec(network="lenet"), shape, 10)
+    assert found(torch.randn(2, *shape))[0].shape == (2, 10)
+    if shape[0] == 1:  # the published count of LeNet-5 with full connections
+        assert sum(p.numel() for p in found.parameters()) == 61_706
+
+
+@pytest.mark.parametrize("size", [(64, 64), (28, 32), (33, 33)])
+def test_lenet_names_the_sizes_it_takes(size: tuple[int, int]) -> None:
+    with pytest.raises(ValueError, match=rf"28 x 28 or 32 x 32, these have {size[0]} x {size[1]}"):
+        make_network(TrainSpec(network="lenet"), (3, *size), 10)
+
+
+def test_channels_last_is_a_setting_that_changes_no_output() -> None:
+    torch.manual_seed(0)
+    plain = make_network(TrainSpec(network="small_cnn"), (3, 16, 16), 4)
+    torch.manual_seed(0)
+    last = make_network(TrainSpec(network="small_cnn", channels_last=True), (3, 16, 16), 4)
+    x = torch.randn(4, 3, 16, 16)
+    torch.testing.assert_close(last(x)[0], plain(x)[0])
+    assert last.encoder.layers[0].weight.is_contiguous(memory_format=torch.channels_last)  # type: ignore[union-attr, index]
+
+
+def test_compiling_is_of_the_encoder_and_renames_no_parameter(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compiled: list[nn.Module] = []
+    monkeypatch.setattr(nn.Module, "compile", lambda self: compiled.append(self))  # noqa: PLW0108 - a list's method is never bound to a module
+    plain = make_network(TrainSpec(network="mlp"), (6,), 4)
+    assert compiled == []
+    found = make_network(TrainSpec(network="mlp", compile=True), (6,), 4)
+    assert compiled == [found.encoder]
+    assert found.state_dict().keys() == plain.state_dict().keys()
+
+
 def test_initial_weights_come_from_the_global_generator() -> None:
     first, again = network().state_dict(), network().state_dict()
     torch.testing.assert_close(first, again, rtol=0, atol=0)

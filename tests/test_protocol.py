@@ -154,7 +154,7 @@ A = "base = 'rc'\nlabel = 'A'\n"
 WRONG_VARIANTS = {
     "base = 'rc'": ".label: Field required",
     f"{A}hparam = {{}}": ": unknown key 'hparam', did you mean hparams?",
-    f"{A}train = {{ rl = 1 }}": ": train: unknown key 'rl', known: batch_size, epochs,",
+    f"{A}train = {{ rl = 1 }}": ": train: unknown key 'rl', known: batch_size, channels_last,",
     f"{A}[[variants.a.setting]]\ntrain = {{ rl = 1 }}": ".setting.0: train: unknown key 'rl'",
 }
 

@@ -55,11 +55,16 @@ OTHER_VALUES: dict[str, Any] = {
     "train.schedule": "cosine",
     "train.milestones": (0.5,),
     "train.precision": "bf16",
+    "train.channels_last": True,
+    "train.compile": True,
     "views.scaling": "zscore",
     "views.tfidf_norm": 1.0,
     "views.noise_std": 0.2,
     "views.token_rate": 0.2,
     "views.token_law": "unigram",
+    "views.normalisation": "training",
+    "views.cutout": 20,
+    "views.autoaugment": "svhn",
     "core_version": 99,
 }
 """For every field of a spec, a value that is not that of `SPEC`."""
@@ -78,7 +83,11 @@ def train(**fields: Any) -> RunSpec:
 
 
 def test_every_field_has_another_value_here() -> None:
-    parts: dict[str, type[Frozen]] = {"train": TrainSpec, "views": ViewSpec, "candidates": CandidateSpec}
+    parts: dict[str, type[Frozen]] = {
+        "train": TrainSpec,
+        "views": ViewSpec,
+        "candidates": CandidateSpec,
+    }
     paths = {f"{owner}.{key}" for owner, model in parts.items() for key in model.model_fields}
     own = set(RunSpec.model_fields) - {"changed", "train", "views"}  # changed follows hparams
     assert set(OTHER_VALUES) == paths | own
