@@ -1,0 +1,101 @@
+"""Methods of a throw-away plug-in: a plain one, and some that go wrong on purpose.
+
+`plugins.install` copies this file. A method goes wrong only while a file `broken` lies beside the
+copy, so a test mends all of them by removing it.
+"""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import torch
+
+from pllbench.method import Batch, Hparams, Method, Problem, Step
+
+
+class Steady(Method[Hparams]):
+    """Maximises the probability of the candidate set."""
+
+    def __init__(self, problem: Problem, hparams: Hparams) -> None:
+        super().__init__(problem, hparams)
+        self.network = problem.make_network()
+
+    def loss(self, batch: Batch) -> Step:
+        log_probs = self.network(batch.x[0])[0].log_softmax(1)  # [B, C]
+        inside = log_probs.masked_fill(~batch.candidates, -torch.inf)
+        return Step(-inside.logsumexp(1).mean(), pseudo=inside.argmax(1))
+
+    def predict(self, x: torch.Tensor) -> torch.Tensor:
+        scores: torch.Tensor = self.network(x)[0]
+        return scores
+
+
+class Misbehaving(Steady):
+    """Goes wrong in the first step of epoch 2."""
+
+    def loss(self, batch: Batch) -> Step:
+        if self.epoch == 2 and Path(__file__).with_name("broken").exists():
+            self.go_wrong()
+        return super().loss(batch)
+
+    def go_wrong(self) -> None:
+        raise NotImplementedError
+
+
+class Raising(Misbehaving):
+    def go_wrong(self) -> None:
+        raise RuntimeError("a line,\nand [another] one")
+
+
+class OutOfMemory(Misbehaving):
+    def go_wrong(self) -> None:
+        raise MemoryError
+
+
+class EndOfFile(Misbehaving):
+    def go_wrong(self) -> None:
+        raise EOFError("a cache of the method was cut off")
+
+
+class Exiting(Misbehaving):
+    def go_wrong(self) -> None:
+        sys.exit(3)
+
+
+class Killed(Misbehaving):
+    def go_wrong(self) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Hanging(Misbehaving):
+    def go_wrong(self) -> None:
+        time.sleep(60)
+
+
+class Diverging(Steady):
+    """Its loss is NaN in the second step of epoch 1."""
+
+    def __init__(self, problem: Problem, hparams: Hparams) -> None:
+        super().__init__(problem, hparams)
+        self.steps: Iterator[int] = count()
+
+    def on_epoch_start(self, train: object) -> None:
+        self.steps = count()
+
+    def loss(self, batch: Batch) -> Step:
+        step = super().loss(batch)
+        wrong = self.epoch == 1 and Path(__file__).with_name("broken").exists()
+        if next(self.steps) == 1 and wrong:
+            return Step(step.loss * torch.nan)
+        return step
+
+
+class Slow(Steady):
+    """Takes a tenth of a second an epoch."""
+
+    def on_epoch_start(self, train: object) -> None:
+        time.sleep(0.1)
