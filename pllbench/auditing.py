@@ -7,6 +7,7 @@ from pllbench import datasets
 from pllbench.catalogue import DATASETS
 from pllbench.flags import candidate_spec
 from pllbench.protocol import default_protocol
+from pllbench.spec import PROCESS_OPTIONS
 
 
 def audit_dataset(
@@ -33,10 +34,20 @@ def audit_dataset(
             raise ValueError(f"--q {q:g}: {name} has real candidate sets")
         sets, facts["candidates"] = dataset.candidates[train].numpy(), "real"
     else:
-        rate = default_protocol().q[name][0] if q is None else q
-        spec = candidate_spec(process, rate)
-        facts["candidates"] = ", ".join(f"{key}={value}" for key, value in spec)
-        sets = candidate_sets.generate(y, dataset.num_classes, spec, seed)
+        spec = candidate_spec(process, default_protocol().q[name][0] if q is None else q)
+        if q is not None and spec.q is None:
+            raise ValueError(f"--q {q:g}: process {spec.process} takes no rate")
+        if spec.process == "instance":
+            raise ValueError(
+                "process instance needs an annotator, which `run` trains: the audit of its sets "
+                "stands in the records"
+            )
+        read = ("process", "q", *PROCESS_OPTIONS[spec.process])
+        facts["candidates"] = ", ".join(f"{key}={getattr(spec, key)}" for key in read)
+        superclasses = DATASETS[name].superclasses
+        sets = candidate_sets.generate(
+            y, dataset.num_classes, spec, seed, superclasses=superclasses
+        )
     audit = candidate_sets.audit(sets, y).model_dump(mode="json")
     renamed = {"num_rows": "candidate_rows", "digest": "candidate_digest"}
     audit.pop("num_classes")

@@ -1,23 +1,17 @@
-"""Candidate sets: generating processes, the check of what comes in, the audit of what came out.
+"""Candidate sets: generated or given, the check of what comes in, the audit of what came out.
 
-A process turns true labels into candidate sets. Data sets with real candidate sets pass through
-`check` alone. Letters in shape comments: N instances, C classes.
+A process (`processes.py`) turns true labels into candidate sets. Data sets with real candidate sets
+pass through `check` alone. Letters in shape comments: N instances, C classes.
 """
 
 import hashlib
-from collections.abc import Callable, Mapping
 
 import numpy as np
 import numpy.typing as npt
 
+from pllbench.processes import PROCESSES, Candidates, Labels, Logits, Truth
 from pllbench.seeds import stream_seed
-from pllbench.spec import CandidateSpec, Frozen, Policy, Process
-
-Labels = npt.NDArray[np.int64]
-"""True labels, [N], 0..C-1."""
-
-Candidates = npt.NDArray[np.bool_]
-"""Candidate sets, [N, C]."""
+from pllbench.spec import CandidateSpec, Frozen
 
 
 class Audit(Frozen):
@@ -39,16 +33,32 @@ class Audit(Frozen):
     """SHA-256 (16 hex digits) of the candidate matrix."""
 
 
-def generate(y: Labels, num_classes: int, spec: CandidateSpec, seed: int) -> Candidates:
+def generate(
+    y: Labels,
+    num_classes: int,
+    spec: CandidateSpec,
+    seed: int,
+    *,
+    superclasses: tuple[int, ...] = (),
+    logits: Logits | None = None,
+) -> Candidates:
     """Candidate sets [N, C] of the true labels `y`, by the process that `spec` names.
 
     The random stream depends on the seed and the process alone. So at one seed the sets of a
     process are nested in its rate where the process can give that, and torch's generators are
     neither read nor moved.
 
+    Args:
+        y: true labels [N].
+        num_classes: C.
+        spec: process and rate.
+        seed: of the random stream.
+        superclasses: superclass of each class [C]; empty where classes have none.
+        logits: scores [N, C] of an annotator, for instance-dependent sets.
+
     Raises:
-        ValueError: fewer than two classes, a label outside 0..C-1, or a rate that the process
-            cannot serve.
+        ValueError: fewer than two classes, a label outside 0..C-1, or something that the process
+            needs is not there.
     """
     if num_classes < 2:
         raise ValueError(f"candidate sets need at least 2 classes, got {num_classes}")
@@ -57,58 +67,8 @@ def generate(y: Labels, num_classes: int, spec: CandidateSpec, seed: int) -> Can
             f"true labels must be 0..{num_classes - 1}, they run from {y.min()} to {y.max()}"
         )
     rng = np.random.default_rng(stream_seed(seed, "candidates", spec.process))
-    return PROCESSES[spec.process](y, num_classes, spec, rng)
-
-
-def uniform(
-    y: Labels, num_classes: int, spec: CandidateSpec, rng: np.random.Generator
-) -> Candidates:
-    """Every wrong label is a candidate with probability q, independently; then the policy.
-
-    Drawn as the number of wrong labels (the inverse of the size law at one uniform number a row)
-    and a random order of the wrong labels, whose first entries are taken. That is equal in law to
-    a coin a label, and unlike it nested in q under every policy: a larger q only adds candidates.
-
-    Expected number of candidates, with n = C - 1:
-        free: 1 + nq; force: 1 + nq + (1 - q)^n; resample: 1 + nq / (1 - (1 - q)^n).
-    """
-    num_rows, num_wrong = len(y), num_classes - 1
-    cdf = np.cumsum(size_law(num_wrong, spec.q, spec.policy))
-    cdf /= cdf[-1]  # exactly 1 at its end, so that every draw below 1 finds a size
-    sizes = np.searchsorted(cdf, rng.random(num_rows), side="right")  # [N]
-    order = rng.random((num_rows, num_wrong)).argsort(axis=1)  # [N, C-1], a permutation a row
-    wrong = (y[:, None] + 1 + order) % num_classes
-    candidates = np.zeros((num_rows, num_classes), dtype=np.bool_)
-    np.put_along_axis(candidates, wrong, np.arange(num_wrong) < sizes[:, None], axis=1)
-    np.put_along_axis(candidates, y[:, None], values=True, axis=1)
-    return candidates
-
-
-def size_law(num_wrong: int, q: float, policy: Policy) -> npt.NDArray[np.float64]:
-    """Weights [num_wrong + 1] of 0, 1, ... wrong candidates in a row: probabilities up to scale.
-
-    `free` is the binomial law (PiCO); `force` gives a row without a wrong candidate one of them
-    (PRODEN, DPLL, AsyCo); `resample` draws such a row again (VALEN).
-
-    Raises:
-        ValueError: `resample` with q = 0, which would draw for ever.
-    """
-    from scipy import stats  # half a second, which commands that only read records do not pay
-
-    law: npt.NDArray[np.float64] = stats.binom.pmf(np.arange(num_wrong + 1), num_wrong, q)
-    if policy == "force":
-        law[1] += law[0]
-    if policy != "free":
-        law[0] = 0.0
-    if not law.any():
-        raise ValueError(f"q = {q:g} never gives a wrong candidate: policy 'resample' needs q > 0")
-    return law
-
-
-PROCESSES: Mapping[
-    Process, Callable[[Labels, int, CandidateSpec, np.random.Generator], Candidates]
-] = {"uniform": uniform}
-"""Generating processes by the name that a candidate setting gives."""
+    truth = Truth(y, num_classes, superclasses, logits)
+    return PROCESSES[spec.process](truth, spec, rng)
 
 
 def check(candidates: Candidates, y: Labels, *, noisy: bool, where: str) -> None:

@@ -10,9 +10,18 @@ from typing import Annotated, Any, get_type_hints
 import typer
 from pydantic import ConfigDict, JsonValue, TypeAdapter, ValidationError
 
+from pllbench import grid
 from pllbench.grid import Selection
 from pllbench.protocol import Setting, When, load_benchmark
-from pllbench.spec import CandidateSpec, Frozen, TrainSpec, ViewSpec, one_line, round_rate
+from pllbench.spec import (
+    CandidateSpec,
+    Frozen,
+    TrainSpec,
+    ViewSpec,
+    one_line,
+    round_rate,
+    takes_rate,
+)
 
 _PANEL = "Selection"
 _VALUE: TypeAdapter[JsonValue] = TypeAdapter(JsonValue, config=ConfigDict(allow_inf_nan=False))
@@ -229,18 +238,20 @@ def candidates(text: str) -> Setting:
         if key in values:
             raise ValueError(f"--candidates {text}: {key} does not belong there but {place}")
     values["process"] = process
-    require_valid(values | {"q": 0.5}, CandidateSpec, f"--candidates {text}")
+    rated = takes_rate(process, values.get("rule", "mean_rate"))
+    require_valid(values | ({"q": 0.5} if rated else {}), CandidateSpec, f"--candidates {text}")
     return Setting(reason=f"--candidates {text}", candidates=values)
 
 
-def candidate_spec(text: str, q: float) -> CandidateSpec:
-    """The candidate process of a --candidates flag at the rate `q`.
+def candidate_spec(text: str, q: float | None) -> CandidateSpec:
+    """The candidate process of a --candidates flag at the rate `q`, if it takes one.
 
     Raises:
         ValueError: as `candidates`, or the process is not possible at this rate.
     """
     setting = candidates(text)
     try:
-        return CandidateSpec.model_validate(setting.candidates | {"q": q})
+        return grid.candidate_spec(setting, q)
     except ValidationError as error:
-        raise ValueError(one_line(error, f"{setting.reason}, q = {q:g}")) from error
+        where = setting.reason if q is None else f"{setting.reason}, q = {q:g}"
+        raise ValueError(one_line(error, where)) from error

@@ -4,7 +4,7 @@ The way back is here as well: which row of a table a stored run belongs to.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pydantic import ValidationError
 
@@ -23,6 +23,7 @@ from pllbench.protocol import (
 )
 from pllbench.registry import did_you_mean, load_method, method_entries
 from pllbench.spec import (
+    PROCESS_OPTIONS,
     CandidateSpec,
     Frozen,
     RunSpec,
@@ -31,6 +32,7 @@ from pllbench.spec import (
     one_line,
     require_keys,
 )
+from pllbench.spec import takes_rate as process_takes_rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +95,11 @@ def plan(selection: Selection) -> list[PlannedRun]:
         for cell in _cells(grid, selection, variants):
             variant = variants.get(cell.name)
             own = variant.layers() if variant else ()
-            settings = [
-                setting
-                for setting in (*protocol.setting, *overlay, *own, *layers)
-                if setting.when.matches(cell)
-            ]
+            stack = (*protocol.setting, *overlay, *own, *layers)
+            settings = [setting for setting in stack if setting.when.matches(cell)]
+            if cell.q is not None and not takes_rate(merge(settings)):
+                cell = replace(cell, q=None)  # noqa: PLW2901 - its runs are the same at every q
+                settings = [setting for setting in stack if setting.when.matches(cell)]
             used.update(map(id, settings))
             for seed in selection.seeds or grid.seeds:
                 spec = resolve(cell, seed, settings)
@@ -126,11 +128,13 @@ def _require_all(selection: Selection, specs: Sequence[RunSpec]) -> None:
     rates = {spec.q for spec in specs} - {None}
     for rate in selection.q:
         if not rates:
-            raise ValueError("--q: no run here has generated candidate sets")
+            raise ValueError(
+                "--q: no run here has generated candidate sets, of a process with a rate"
+            )
         if rate not in rates:
             raise ValueError(f"--q {rate:g}: not in this benchmark")
     for flag in selection.flags:
-        if flag.candidates and not rates:
+        if flag.candidates and not any(spec.candidates for spec in specs):
             raise ValueError(f"{flag.reason}: no data set here has generated candidate sets")
 
 
@@ -207,10 +211,8 @@ def resolve(cell: Cell, seed: int, settings: Sequence[Overrides]) -> RunSpec:
     try:
         hparams = cls.hparams_type.model_validate(merged.hparams)
         candidates = None
-        if cell.q is not None:
-            candidates = CandidateSpec.model_validate(
-                {"process": "uniform"} | merged.candidates | {"q": cell.q}
-            )
+        if cls.labels != "true" and not DATASETS[cell.dataset].real_candidates:
+            candidates = candidate_spec(merged, cell.q)
         return RunSpec(
             method=cell.base,
             version=cls.version,
@@ -227,6 +229,24 @@ def resolve(cell: Cell, seed: int, settings: Sequence[Overrides]) -> RunSpec:
         )
     except ValidationError as error:
         raise ValueError(one_line(error, where)) from error
+
+
+def candidate_spec(settings: Overrides, q: float | None) -> CandidateSpec:
+    """The candidate process of resolved settings at rate `q`, which it may not take.
+
+    Raises:
+        ValueError: a value does not fit its field, or the process not its options.
+    """
+    fields = {"process": "uniform"} | settings.candidates
+    if takes_rate(settings):
+        return CandidateSpec.model_validate(fields | {"q": q})
+    return CandidateSpec.model_validate(fields)
+
+
+def takes_rate(settings: Overrides) -> bool:
+    """Whether q means anything to the candidate process of these settings."""
+    given = settings.candidates
+    return process_takes_rate(given.get("process", "uniform"), given.get("rule", "mean_rate"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,10 +275,15 @@ def row_of(spec: RunSpec, protocol: Protocol) -> Row:
 
 def _label(spec: RunSpec, name: str, protocol: Protocol) -> str:
     """The printed name of a method or variant, and what differs from its protocol in this run."""
-    variant = protocol.variants.get(name)
-    label = variant.label if variant else protocol.labels.get(name, name)
+    label = printed_name(name, protocol)
     changes = ", ".join(differences(spec, name, protocol))
     return f"{label} ({changes})" if changes else label
+
+
+def printed_name(name: str, protocol: Protocol) -> str:
+    """How a method or variant is printed."""
+    variant = protocol.variants.get(name)
+    return variant.label if variant else protocol.labels.get(name, name)
 
 
 def differences(spec: RunSpec, name: str, protocol: Protocol) -> list[str]:
@@ -279,13 +304,15 @@ def differences(spec: RunSpec, name: str, protocol: Protocol) -> list[str]:
         (spec.train, TrainSpec.model_validate(expected.train)),
         (spec.views, ViewSpec.model_validate(expected.views)),
     ]
-    if spec.candidates:
-        process = {"process": spec.candidates.process, "q": spec.candidates.q}
-        pairs.append((spec.candidates, CandidateSpec.model_validate(expected.candidates | process)))
     for actual, wanted in pairs:
         found += [
             f"{key}={_brief(value)}" for key, value in actual if value != getattr(wanted, key)
         ]
+    if spec.candidates:
+        for key in PROCESS_OPTIONS[spec.candidates.process]:
+            value = getattr(spec.candidates, key)
+            if value != expected.candidates.get(key, CandidateSpec.model_fields[key].default):
+                found.append(f"{key}={_brief(value)}")
     if spec.holdout != (expected.holdout or 0.0):
         found.append(f"holdout={spec.holdout:g}")
     if spec.data_seed != expected.data_seed:

@@ -26,7 +26,9 @@ CORE_VERSION = 1
 
 NetworkName = Literal["linear", "mlp", "lenet", "small_cnn", "resnet18", "wide_resnet34_10"]
 Scaling = Literal["none", "zscore", "tfidf"]
-Process = Literal["uniform"]
+Process = Literal[
+    "uniform", "uniform-set", "pair", "hierarchical", "controlled", "noisy", "instance"
+]
 Policy = Literal["force", "free", "resample"]
 PolicyName = Literal["extended", "standard25", "svhn"]
 
@@ -121,16 +123,57 @@ class CandidateSpec(Frozen):
 
     process: Process
     """Name of the generating process."""
-    q: Rate
-    """Rate at which a wrong label becomes a candidate."""
+    q: Rate | None = None
+    """Rate at which a wrong label becomes a candidate; None for processes without a rate."""
     policy: Policy = "force"
     """What happens to a row without a wrong candidate: gets one, stays, or is drawn again."""
+    sizes: Literal["paper", "code"] = "paper"
+    """uniform-set: every set equally likely, or the sizes that its authors' code draws."""
+    num_wrong: int = Field(default=1, ge=1)
+    """controlled: wrong labels of a row that gets any, which happens with probability q."""
+    eta: Rate = 0.0
+    """noisy: probability that the true label is left out."""
+    rule: Literal["mean_rate", "max"] = "mean_rate"
+    """instance: q times C times the annotator's share of a wrong label, or relative to the top."""
+    annotator: str = "supervised-no-augmentation"
+    """instance: method or variant that is trained on true labels to be the annotator."""
+    annotator_network: NetworkName = "resnet18"
+    """instance: network of the annotator."""
+    annotator_epochs: int = Field(default=50, ge=1)
+    """instance: length of the annotator's run."""
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
+        for key in sorted(self.model_fields_set - {"process", "q", *PROCESS_OPTIONS[self.process]}):
+            if getattr(self, key) != type(self).model_fields[key].default:
+                raise ValueError(f"process {self.process} has no option {key!r}")
+        rated = takes_rate(self.process, self.rule)
+        if self.q is None and rated:
+            raise ValueError(f"process {self.process} needs a rate q")
+        if self.q is not None and not rated:
+            raise ValueError(f"process {self.process} takes no rate q")
         if self.policy == "resample" and self.q == 0:
             raise ValueError("policy resample needs q > 0: it draws until a wrong label comes")
+        if self.process == "noisy" and (self.eta == 0 or self.policy == "free"):
+            raise ValueError("process noisy needs eta > 0, and a policy that leaves no row alone")
         return self
+
+
+PROCESS_OPTIONS: dict[Process, tuple[str, ...]] = {
+    "uniform": ("policy",),
+    "uniform-set": ("sizes",),
+    "pair": (),
+    "hierarchical": (),
+    "controlled": ("num_wrong",),
+    "noisy": ("policy", "eta"),
+    "instance": ("rule", "annotator", "annotator_network", "annotator_epochs"),
+}
+"""Fields of `CandidateSpec` that a process reads, besides q."""
+
+
+def takes_rate(process: object, rule: object) -> bool:
+    """Whether q means anything to a candidate process."""
+    return process != "uniform-set" and (process, rule) != ("instance", "max")
 
 
 class RunSpec(Frozen):

@@ -11,6 +11,7 @@ from pllbench import datasets
 from pllbench.candidates import Audit
 from pllbench.catalogue import DATASETS
 from pllbench.datasets import Dataset
+from pllbench.processes import Logits
 from pllbench.spec import RunSpec
 from pllbench.views import Views, image_statistics, statistics
 
@@ -46,16 +47,30 @@ class Task:
 
 
 def make_task(
-    spec: RunSpec, dataset: Dataset, device: torch.device, *, noisy: bool = False
+    spec: RunSpec,
+    dataset: Dataset,
+    device: torch.device,
+    *,
+    noisy: bool = False,
+    logits: Logits | None = None,
 ) -> Task:
     """Split `dataset`, make or take its candidate sets, and move everything to `device`.
 
     Candidate sets are drawn for all training rows before the hold-out is taken, so a hold-out
     changes no set.
 
+    Args:
+        spec: the run.
+        dataset: its data set.
+        device: where the tensors go.
+        noisy: permit rows whose true label is no candidate; data sets and processes that are noisy
+            by nature imply it.
+        logits: scores [training rows, C] of an annotator, for instance-dependent sets.
+
     Raises:
         ValueError: a row has no candidate, or its true label is none (unless `noisy`).
     """
+    info = DATASETS[spec.dataset]
     seed = spec.seed if spec.data_seed is None else spec.data_seed
     train, test = datasets.split(dataset, seed)
     y = dataset.y[train].numpy()
@@ -65,11 +80,18 @@ def make_task(
         sets = dataset.candidates[train].numpy()
     else:
         assert spec.candidates is not None, "the grid gives generated sets a process"
-        sets = candidate_sets.generate(y, dataset.num_classes, spec.candidates, seed)
-    candidate_sets.check(sets, y, noisy=noisy, where=spec.dataset)
+        sets = candidate_sets.generate(
+            y,
+            dataset.num_classes,
+            spec.candidates,
+            seed,
+            superclasses=info.superclasses,
+            logits=logits,
+        )
+        noisy = noisy or spec.candidates.process == "noisy"
+    candidate_sets.check(sets, y, noisy=noisy or info.noisy, where=spec.dataset)
     kept, held = datasets.hold_out(torch.arange(len(train)), spec.holdout, seed)
     x = _rows(dataset.x, train[kept])
-    info = DATASETS[spec.dataset]
     stats = image_statistics(x, info, spec.views) if x.dtype == torch.uint8 else statistics(x)
     candidates = torch.from_numpy(sets)
     return Task(

@@ -9,16 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from pllbench.candidates import (
-    PROCESSES,
-    Candidates,
-    Labels,
-    audit,
-    check,
-    digest,
-    generate,
-    size_law,
-)
+from pllbench.candidates import audit, check, digest, generate
+from pllbench.processes import PROCESSES, Candidates, Labels, size_law
 from pllbench.spec import CandidateSpec, Policy, Process
 
 POLICIES: tuple[Policy, ...] = get_args(Policy)
@@ -114,8 +106,10 @@ def test_rates_at_their_ends() -> None:
     alone = np.eye(10, dtype=np.bool_)[y]
     assert (generate(y, 10, uniform(0, "free"), 0) == alone).all()
     assert (generate(y, 10, uniform(0, "force"), 0).sum(axis=1) == 2).all()
+    with pytest.raises(ValueError, match="resample needs q > 0"):
+        uniform(0, "resample")
     with pytest.raises(ValueError, match="'resample' needs q > 0"):
-        generate(y, 10, uniform(0, "resample"), 0)
+        size_law(9, 0.0, "resample")
     for policy in POLICIES:
         assert generate(y, 10, uniform(1, policy), 0).all()
     tiny = generate(y, 10, uniform(1e-10, "resample"), 0)

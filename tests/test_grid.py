@@ -11,7 +11,7 @@ from pllbench.catalogue import DATASETS
 from pllbench.grid import PlannedRun, Selection, differences, plan, row_of
 from pllbench.protocol import Benchmark, Grid, Protocol, Setting, Variant, When, default_protocol
 from pllbench.registry import method_entries
-from pllbench.spec import RunSpec
+from pllbench.spec import CandidateSpec, RunSpec
 
 PROTOCOL = default_protocol()
 
@@ -314,3 +314,20 @@ def test_a_setting_at_its_expected_value_is_no_difference() -> None:
     [flagged] = runs(methods=("rc",), q=(0.1,), seeds=(3,), flags=(same,))
     assert flagged.spec.run_id == plain.spec.run_id
     assert flagged.label == "RC"
+
+
+def test_a_process_without_a_rate_has_one_run_where_others_have_one_a_rate() -> None:
+    flag = Setting(reason="--candidates uniform-set", candidates={"process": "uniform-set"})
+    found = runs(methods=("rc", "supervised"), datasets=("digits",), seeds=(0,), flags=(flag,))
+    assert [(run.spec.method, run.spec.q) for run in found] == [("rc", None), ("supervised", None)]
+    assert found[0].spec.candidates == CandidateSpec(process="uniform-set")
+    assert found[0].label == "RC"
+    with pytest.raises(ValueError, match=r"--q: no run here .* a process with a rate"):
+        runs(methods=("rc",), datasets=("digits",), q=(0.1,), flags=(flag,))
+
+
+def test_options_of_a_process_are_shown_as_differences() -> None:
+    given = {"process": "noisy", "eta": 0.2}
+    flag = Setting(reason="--candidates noisy:eta=0.2", candidates=given)
+    [run] = runs(methods=("rc",), datasets=("digits",), q=(0.1,), seeds=(0,), flags=(flag,))
+    assert run.label == "RC (eta=0.2)"

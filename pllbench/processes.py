@@ -1,0 +1,213 @@
+"""Processes that generate candidate sets from true labels.
+
+L. Feng et al.: Provably Consistent Partial-Label Learning, NeurIPS 2020 (uniform sets).
+J. Lv et al.: Progressive Identification of True Labels for Partial-Label Learning, ICML 2020
+(uniform flipping, neighbouring pairs). H. Wang et al.: PiCO, ICLR 2022 (superclasses).
+N. Xu et al.: Instance-Dependent Partial Label Learning, NeurIPS 2021.
+
+Letters in shape comments: N instances, C classes.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pllbench.spec import CandidateSpec, Policy, Process
+
+Labels = npt.NDArray[np.int64]
+"""True labels, [N], 0..C-1."""
+
+Candidates = npt.NDArray[np.bool_]
+"""Candidate sets, [N, C]."""
+
+Logits = npt.NDArray[np.float32]
+"""Scores of an annotator, [N, C]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """What a process may know.
+
+    Attributes:
+        y: true labels [N], 0..C-1.
+        num_classes: C.
+        superclasses: superclass of each class [C]; empty where classes have none.
+        logits: scores [N, C] of an annotator that was trained on true labels.
+    """
+
+    y: Labels
+    num_classes: int
+    superclasses: tuple[int, ...] = ()
+    logits: Logits | None = None
+
+
+def uniform(truth: Truth, spec: CandidateSpec, rng: np.random.Generator) -> Candidates:
+    """Every wrong label is a candidate with probability q, independently; then the policy.
+
+    Drawn as the number of wrong labels (the inverse of the size law at one uniform number a row)
+    and a random order of the wrong labels, whose first entries are taken. That is equal in law to
+    a coin a label, and unlike it nested in q under every policy: a larger q only adds candidates.
+
+    Expected number of candidates, with n = C - 1:
+        free: 1 + nq; force: 1 + nq + (1 - q)^n; resample: 1 + nq / (1 - (1 - q)^n).
+    """
+    law = size_law(truth.num_classes - 1, rate(spec), spec.policy)
+    return with_sizes(truth, draw_sizes(law, len(truth.y), rng), rng)
+
+
+def size_law(num_wrong: int, q: float, policy: Policy) -> npt.NDArray[np.float64]:
+    """Weights [num_wrong + 1] of 0, 1, ... wrong candidates in a row: probabilities up to scale.
+
+    `free` is the binomial law (PiCO); `force` gives a row without a wrong candidate one of them
+    (PRODEN, DPLL, AsyCo); `resample` draws such a row again (VALEN).
+
+    Raises:
+        ValueError: `resample` with q = 0, which would draw for ever.
+    """
+    from scipy import stats  # half a second, which commands that only read records do not pay
+
+    law: npt.NDArray[np.float64] = stats.binom.pmf(np.arange(num_wrong + 1), num_wrong, q)
+    if policy == "force":
+        law[1] += law[0]
+    if policy != "free":
+        law[0] = 0.0
+    if not law.any():
+        raise ValueError(f"q = {q:g} never gives a wrong candidate: policy 'resample' needs q > 0")
+    return law
+
+
+def draw_sizes(
+    law: npt.NDArray[np.float64], num_rows: int, rng: np.random.Generator
+) -> npt.NDArray[np.int64]:
+    """Numbers of wrong candidates [num_rows], by their weights from 0 on."""
+    cdf = np.cumsum(law)
+    cdf /= cdf[-1]  # exactly 1 at its end, so that every draw below 1 finds a size
+    return np.searchsorted(cdf, rng.random(num_rows), side="right")
+
+
+def with_sizes(truth: Truth, sizes: npt.NDArray[np.int64], rng: np.random.Generator) -> Candidates:
+    """The true label and `sizes` [N] distinct wrong labels in each row, all equally likely."""
+    y, num_wrong = truth.y, truth.num_classes - 1
+    order = rng.random((len(y), num_wrong)).argsort(axis=1)  # [N, C-1], a permutation a row
+    wrong = (y[:, None] + 1 + order) % truth.num_classes
+    candidates = np.zeros((len(y), truth.num_classes), dtype=np.bool_)
+    np.put_along_axis(candidates, wrong, np.arange(num_wrong) < sizes[:, None], axis=1)
+    return with_true(candidates, y)
+
+
+def with_true(candidates: Candidates, y: Labels) -> Candidates:
+    """The same sets, with the true labels in them."""
+    np.put_along_axis(candidates, y[:, None], values=True, axis=1)
+    return candidates
+
+
+def uniform_set(truth: Truth, spec: CandidateSpec, rng: np.random.Generator) -> Candidates:
+    """Every set that holds the true label, but the full one, is equally likely.
+
+    `sizes = "code"` follows the code of the process's authors instead: sizes are those of a random
+    proper subset whether or not it holds the true label, so small sets are too likely.
+    """
+    num_rows, num_wrong = len(truth.y), truth.num_classes - 1
+    if spec.sizes == "code":
+        from scipy import stats
+
+        num = truth.num_classes
+        law: npt.NDArray[np.float64] = stats.binom.pmf(np.arange(1, num), num, 0.5)
+        return with_sizes(truth, draw_sizes(law, num_rows, rng), rng)
+    wrong = rng.random((num_rows, num_wrong)) < 0.5
+    while (full := np.flatnonzero(wrong.all(axis=1))).size:
+        wrong[full] = rng.random((len(full), num_wrong)) < 0.5
+    places = (truth.y[:, None] + 1 + np.arange(num_wrong)) % truth.num_classes
+    candidates = np.zeros((num_rows, truth.num_classes), dtype=np.bool_)
+    np.put_along_axis(candidates, places, wrong, axis=1)
+    return with_true(candidates, truth.y)
+
+
+def pair(truth: Truth, spec: CandidateSpec, rng: np.random.Generator) -> Candidates:
+    """The next class is a candidate with probability q; after the last comes the first."""
+    candidates = np.zeros((len(truth.y), truth.num_classes), dtype=np.bool_)
+    neighbour = (truth.y + 1) % truth.num_classes
+    candidates[np.arange(len(truth.y)), neighbour] = rng.random(len(truth.y)) < rate(spec)
+    return with_true(candidates, truth.y)
+
+
+def hierarchical(truth: Truth, spec: CandidateSpec, rng: np.random.Generator) -> Candidates:
+    """Every other class of the true label's superclass is a candidate with probability q.
+
+    Raises:
+        ValueError: the data set has no superclasses.
+    """
+    if not truth.superclasses:
+        raise ValueError("process hierarchical needs classes with superclasses, as of cifar100")
+    groups = np.asarray(truth.superclasses)
+    related = groups[truth.y][:, None] == groups  # [N, C]
+    return with_true(related & (rng.random(related.shape) < rate(spec)), truth.y)
+
+
+def controlled(truth: Truth, spec: CandidateSpec, rng: np.random.Generator) -> Candidates:
+    """With probability q exactly `num_wrong` wrong labels, else none: (p, r) of the literature.
+
+    Raises:
+        ValueError: there are fewer wrong labels.
+    """
+    if spec.num_wrong >= truth.num_classes:
+        raise ValueError(f"num_wrong = {spec.num_wrong}: there are {truth.num_classes} classes")
+    happens = rng.random(len(truth.y)) < rate(spec)
+    return with_sizes(truth, np.where(happens, spec.num_wrong, 0), rng)
+
+
+def noisy(truth: Truth, spec: CandidateSpec, rng: np.random.Generator) -> Candidates:
+    """Uniform flipping, then the true label is left out with probability `eta`."""
+    candidates = uniform(truth, spec, rng)
+    out = np.flatnonzero(rng.random(len(truth.y)) < spec.eta)
+    candidates[out, truth.y[out]] = False
+    return candidates
+
+
+def instance(truth: Truth, spec: CandidateSpec, rng: np.random.Generator) -> Candidates:
+    """Wrong labels that an annotator finds likely for this very instance are more often candidates.
+
+    Raises:
+        ValueError: there is no annotator's logits.
+    """
+    if truth.logits is None:
+        raise ValueError("process instance needs the logits of an annotator")
+    probability = flip_probabilities(truth.logits, truth.y, spec)
+    return with_true(rng.random(probability.shape) < probability, truth.y)
+
+
+def flip_probabilities(logits: Logits, y: Labels, spec: CandidateSpec) -> npt.NDArray[np.float64]:
+    """Probability [N, C] of each wrong label to be a candidate; 0 for the true one.
+
+    With r the softmax over the wrong labels alone: `mean_rate` is min(1, q C r), as in all
+    published codes (VALEN, DPLL, AsyCo); `max` is r / max r, as in the papers, so that the
+    likeliest wrong label always is a candidate.
+    """
+    scores = logits.astype(np.float64)  # [N, C]
+    np.put_along_axis(scores, y[:, None], -np.inf, axis=1)
+    relative: npt.NDArray[np.float64] = np.exp(scores - scores.max(axis=1, keepdims=True))
+    if spec.rule == "max":
+        return relative
+    share = relative / relative.sum(axis=1, keepdims=True)
+    capped: npt.NDArray[np.float64] = np.minimum(1.0, rate(spec) * logits.shape[1] * share)
+    return capped
+
+
+def rate(spec: CandidateSpec) -> float:
+    """q, which the spec has checked to be there."""
+    assert spec.q is not None
+    return spec.q
+
+
+PROCESSES: Mapping[Process, Callable[[Truth, CandidateSpec, np.random.Generator], Candidates]] = {
+    "uniform": uniform,
+    "uniform-set": uniform_set,
+    "pair": pair,
+    "hierarchical": hierarchical,
+    "controlled": controlled,
+    "noisy": noisy,
+    "instance": instance,
+}
+"""Generating processes by the name that a candidate setting gives."""
