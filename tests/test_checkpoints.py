@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import torch
@@ -79,8 +79,14 @@ def test_a_crash_while_saving_leaves_the_old_one(
 class Code:
     """Runs code when it is unpickled."""
 
-    def __reduce__(self) -> tuple[Callable[[str], Any], tuple[str]]:
-        return eval, ("1 / 0",)
+    ran: ClassVar[list[str]] = []
+
+    def __reduce__(self) -> tuple[Callable[[], None], tuple[()]]:
+        return run_code, ()
+
+
+def run_code() -> None:
+    Code.ran.append("code of a checkpoint")
 
 
 def resaved(**changes: Any) -> Callable[[Path], None]:
@@ -117,6 +123,7 @@ def test_what_cannot_be_trusted_is_moved_aside(stored: Checkpoints, kind: str) -
     assert stored.load(CPU) is None
     assert names(stored) == {"checkpoint.unreadable"}
     assert stored.path.with_suffix(".unreadable").read_bytes() == content
+    assert Code.ran == []
 
 
 def test_what_was_moved_aside_is_never_overwritten(stored: Checkpoints) -> None:

@@ -119,7 +119,9 @@ def test_views_have_one_output_each_in_their_order() -> None:
 
 def test_together_and_one_by_one_agree_without_batchnorm() -> None:
     xs = [torch.randn(5, 6) for _ in range(3)]
-    apart, together = (network(forward=mode).views(xs) for mode in ("separate", "concat"))
+    networks = [network(forward=mode) for mode in ("separate", "concat")]
+    assert [found.forward_mode for found in networks] == ["separate", "concat"]
+    apart, together = (found.views(xs) for found in networks)
     torch.testing.assert_close(apart, together)
 
 

@@ -44,6 +44,8 @@ def test_multistep_drops_exactly_at_its_milestones() -> None:
     late = TrainSpec(milestones=(0.605, 0.855))
     drops = [e for e in range(1, 200) if learning_rate(late, e) != learning_rate(late, e - 1)]
     assert drops == [121, 171]
+    inexact = TrainSpec(epochs=10, milestones=(0.1 + 0.2,))
+    assert learning_rate(inexact, 3) == 0.1 / 10
 
 
 @pytest.mark.parametrize("epochs", [1, 3, 7, 100, 199, 800])
@@ -263,17 +265,23 @@ def test_every_rule_chooses_its_epoch() -> None:
     found = summary(
         accuracy=[0.1, 0.9, 0.3, 0.4, 0.5],
         covering_rate=[0.2, 0.8, 0.8, 0.8, 0.1],
-        approximated_accuracy=[0.9, 0.6, 0.7, 0.7, 0.9],
+        approximated_accuracy=[0.9, 0.6, 0.7, 0.6, 0.9],
     )
-    # Ties go to the better value of the other criterion, then to the later epoch.
-    assert found.epoch == {"oracle": 1, "covering_rate": 3, "approximated_accuracy": 0}
+    # Ties go to the better value of the other criterion.
+    assert found.epoch == {"oracle": 1, "covering_rate": 2, "approximated_accuracy": 0}
     assert found.accuracy == {
         "last": 0.5,
         "last10": pytest.approx(0.44),
         "oracle": 0.9,
-        "covering_rate": 0.4,
+        "covering_rate": 0.3,
         "approximated_accuracy": 0.1,
     }
+
+
+def test_of_equal_epochs_the_hold_out_chooses_the_last_and_the_oracle_the_first() -> None:
+    same = [0.5, 0.5, 0.5]
+    found = summary(accuracy=same, covering_rate=same, approximated_accuracy=same)
+    assert found.epoch == {"oracle": 0, "covering_rate": 2, "approximated_accuracy": 2}
 
 
 def test_without_a_hold_out_its_rules_have_no_value() -> None:
