@@ -61,6 +61,7 @@ def _real(title: str, file: str) -> DatasetInfo:
 
 IMAGENET_PIXELS = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 _HALF = (0.5, 0.5, 0.5), (0.5, 0.5, 0.5)
+_PLCIFAR10 = "https://github.com/wwangwitsel/PLCIFAR10"
 _CIFAR = "https://www.cs.toronto.edu/~kriz/cifar.html"
 
 CIFAR100_SUPERCLASSES = (
@@ -70,6 +71,12 @@ CIFAR100_SUPERCLASSES = (
     *(12, 9, 13, 15, 13, 16, 19, 2, 4, 6, 19, 5, 5, 8, 19, 18, 1, 2, 15, 6, 0, 17, 8, 14, 13),
 )
 """The `coarse_labels` of CIFAR-100's files, by fine label: 20 superclasses of 5 classes."""
+
+
+def _human(title: str, split: Split, file: str, source: str) -> DatasetInfo:
+    return DatasetInfo(
+        title, "image", split, True, file, source, noisy=True, pixels=IMAGENET_PIXELS
+    )
 
 
 def _images(title: str, kind: Kind, file: str, torchvision: str, source: str) -> DatasetInfo:
@@ -138,5 +145,23 @@ DATASETS: dict[str, DatasetInfo] = {
             "KMNIST", "image", "KMNIST/raw", "KMNIST", "http://codh.rois.ac.jp/kmnist/index.html.en"
         ),
         pixels=((0.5,), (0.5,)),
+    ),
+    "cifar10n": _human(
+        "CIFAR-10N",
+        "fixed",
+        "cifar10_human/cifar10n_train_labels.npz",
+        "http://noisylabels.com",
+    ),
+    "cifar10h": _human(
+        "CIFAR-10H",
+        "random",
+        "cifar10_human/cifar10h_test_counts.npz",
+        "https://github.com/jcpeterson/cifar-10h",
+    ),
+    "plcifar10-aggregate": _human(
+        "PLCIFAR10-Aggregate", "fixed", "plcifar10/plcifar10.pkl", _PLCIFAR10
+    ),
+    "plcifar10-vaguest": _human(
+        "PLCIFAR10-Vaguest", "fixed", "plcifar10/plcifar10.pkl", _PLCIFAR10
     ),
 }

@@ -18,6 +18,7 @@ from pllbench.candidates import check
 from pllbench.catalogue import Split
 from pllbench.readers.content import Content
 from pllbench.readers.files import dataset_info, find_file
+from pllbench.readers.human import read_cifar10h, read_cifar10n, read_plcifar10
 from pllbench.readers.images import read_torchvision
 from pllbench.readers.tabular import read_cnae9, read_digits, read_mat
 from pllbench.seeds import stream_seed
@@ -94,6 +95,10 @@ def load(name: str, data_dir: Path, *, noisy: bool = False) -> Dataset:
 _READERS: Mapping[str, Callable[[str, Path], Content]] = {
     "digits": read_digits,
     "cnae9": read_cnae9,
+    "cifar10n": read_cifar10n,
+    "cifar10h": read_cifar10h,
+    "plcifar10-aggregate": read_plcifar10,
+    "plcifar10-vaguest": read_plcifar10,
 }
 
 

@@ -1,0 +1,166 @@
+"""Human candidate sets of CIFAR-10: unions and votes, order, and what is refused."""
+
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from pllbench.candidates import audit
+from pllbench.datasets import load, split
+from pllbench.readers.content import Content
+
+NUM_TRAIN, NUM_TEST = 20, 10
+Y = torch.arange(NUM_TRAIN + NUM_TEST) % 10
+
+
+@pytest.fixture(autouse=True)
+def small_cifar10(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """Thirty images in place of CIFAR-10's."""
+    if "real" in request.node.name:
+        return
+    x = torch.zeros(len(Y), 3, 32, 32, dtype=torch.uint8)
+    x[:, 0, 0, 0] = torch.arange(len(Y), dtype=torch.uint8)
+    content = Content(x, Y, 10, num_train=NUM_TRAIN)
+    monkeypatch.setattr("pllbench.readers.human.read_torchvision", lambda *_: content)
+
+
+def refused(name: str, folder: Path) -> str:
+    with pytest.raises(ValueError, match=r".") as caught:
+        load(name, folder)
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+def annotators(**changes: Any) -> dict[str, Any]:
+    y = Y[:NUM_TRAIN].numpy().astype(np.uint8)
+    labels = {
+        "clean_label": y,
+        "random_label1": y,
+        "random_label2": (y + 1) % 10,
+        "random_label3": np.where(y == 3, (y + 2) % 10, y),
+    }
+    return labels | changes
+
+
+def save(folder: Path, name: str, content: dict[str, Any]) -> Path:
+    path = folder / "cifar10_human" / name
+    path.parent.mkdir(exist_ok=True)
+    np.savez(path, **content)
+    return path
+
+
+def test_cifar10n_is_the_union_of_three_annotators(tmp_path: Path) -> None:
+    save(tmp_path, "cifar10n_train_labels.npz", annotators())
+    dataset = load("cifar10n", tmp_path)
+    assert dataset.candidates is not None
+    assert [np.flatnonzero(row).tolist() for row in dataset.candidates[:4].numpy()] == [
+        [0, 1],
+        [1, 2],
+        [2, 3],
+        [3, 4, 5],
+    ]
+    train, test = split(dataset, 3)
+    assert (len(train), len(test)) == (NUM_TRAIN, NUM_TEST)
+    assert (dataset.candidates[test].sum(1) == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"clean_label": np.zeros(NUM_TRAIN, dtype=np.uint8)}, "not in the order of CIFAR-10"),
+        ({"random_label2": np.zeros(3, dtype=np.uint8)}, "`random_label2` must be 20 labels"),
+        ({"random_label3": np.full(NUM_TRAIN, 10)}, "`random_label3` must be 20 labels of 0..9"),
+    ],
+)
+def test_wrong_labels_of_annotators_are_refused(
+    tmp_path: Path, change: dict[str, Any], problem: str
+) -> None:
+    path = save(tmp_path, "cifar10n_train_labels.npz", annotators(**change))
+    message = refused("cifar10n", tmp_path)
+    assert message.startswith(str(path))
+    assert problem in message
+
+
+def test_files_that_are_no_arrays_are_refused(tmp_path: Path) -> None:
+    path = save(tmp_path, "cifar10h_test_counts.npz", {"votes": np.ones((10, 10))})
+    assert "counts" in refused("cifar10h", tmp_path)
+    path.write_bytes(path.read_bytes()[:50])
+    assert "not a .npz file, or cut off" in refused("cifar10h", tmp_path)
+
+
+def test_cifar10h_is_the_test_images_with_whatever_got_a_vote(tmp_path: Path) -> None:
+    votes = np.zeros((NUM_TEST, 10), dtype=np.uint8)
+    votes[np.arange(NUM_TEST), Y[NUM_TRAIN:]] = 40
+    votes[2, 7] = 1
+    save(tmp_path, "cifar10h_test_counts.npz", {"counts": votes})
+    dataset = load("cifar10h", tmp_path)
+    assert dataset.x[:, 0, 0, 0].tolist() == list(range(NUM_TRAIN, NUM_TRAIN + NUM_TEST))
+    assert dataset.candidates is not None
+    assert dataset.candidates[2].nonzero().flatten().tolist() == [2, 7]
+    train, test = split(dataset, 0)
+    assert (len(train), len(test)) == (8, 2)
+    save(tmp_path, "cifar10h_test_counts.npz", {"counts": votes[:5]})
+    assert "shape (5, 10), not (10, 10)" in refused("cifar10h", tmp_path)
+
+
+def save_pickle(folder: Path, content: object) -> Path:
+    path = folder / "plcifar10" / "plcifar10.pkl"
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(pickle.dumps(content))
+    return path
+
+
+def test_plcifar10_aggregates_or_takes_the_vaguest(tmp_path: Path) -> None:
+    sets = {row: [[row % 10], [row % 10, 4], [1, 4, 5], [6, 7, 8]] for row in range(NUM_TRAIN)}
+    save_pickle(tmp_path, sets)
+    found = {
+        name: load(f"plcifar10-{name}", tmp_path).candidates for name in ("aggregate", "vaguest")
+    }
+    assert all(found[name] is not None for name in found)
+    rows = {name: found[name][2].nonzero().flatten().tolist() for name in found}  # type: ignore[index]
+    assert rows == {"aggregate": [1, 2, 4, 5, 6, 7, 8], "vaguest": [1, 4, 5]}
+
+
+class Danger:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (os.mkdir, ("danger",))
+
+
+@pytest.mark.parametrize("content", [Danger(), {0: [np.int64(3)]}, {0: Danger()}])
+def test_pickles_that_hold_more_than_plain_numbers_are_refused(
+    tmp_path: Path, content: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = save_pickle(tmp_path, content)
+    assert refused("plcifar10-vaguest", tmp_path).startswith(f"{path}: not a pickle of plain")
+    assert not (tmp_path / "danger").exists()
+
+
+def test_incomplete_and_wrong_pickles_are_refused(tmp_path: Path) -> None:
+    whole = {row: [[row % 10]] for row in range(NUM_TRAIN)}
+    save_pickle(tmp_path, {row: whole[row] for row in range(NUM_TRAIN - 1)})
+    assert "candidate sets of the rows 0..19" in refused("plcifar10-aggregate", tmp_path)
+    save_pickle(tmp_path, whole | {7: [[7, 10]]})
+    assert "row 7 (counted from 0) has a label outside" in refused("plcifar10-vaguest", tmp_path)
+    save_pickle(tmp_path, whole | {7: [[]]})
+    assert "row 7 (counted from 0) has no candidate" in refused("plcifar10-vaguest", tmp_path)
+
+
+def real(file: str) -> Path:
+    folder = Path(os.environ.get("PLLBENCH_DATA", "not set"))
+    if not (folder / file).exists() or not (folder / "cifar-10-batches-py").exists():
+        pytest.skip(f"PLLBENCH_DATA has no {file} or no CIFAR-10")
+    return folder
+
+
+def test_real_cifar10n() -> None:
+    dataset = load("cifar10n", real("cifar10_human/cifar10n_train_labels.npz"))
+    assert dataset.candidates is not None
+    facts = audit(dataset.candidates[:50_000].numpy(), dataset.y[:50_000].numpy())
+    assert facts.mean == pytest.approx(1.457, abs=5e-4)
+    assert 1 - facts.without_true == pytest.approx(0.9787, abs=5e-5)
