@@ -11,10 +11,12 @@ from datetime import UTC, datetime
 from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import torch
 
 from pllbench import datasets
+from pllbench.annotators import Annotation, annotate
 from pllbench.checkpoints import Checkpoints
 from pllbench.datasets import Dataset
 from pllbench.records import Curves, Provenance, Record
@@ -35,6 +37,7 @@ class Job:
         noisy: candidate sets may lack the true label.
         checkpoint: file that keeps the state between epochs; None keeps none.
         checkpoint_every: epochs between two checkpoints.
+        annotators: folder that keeps the scores of annotators; None: they are trained each time.
     """
 
     spec: RunSpec
@@ -43,12 +46,17 @@ class Job:
     noisy: bool = False
     checkpoint: Path | None = None
     checkpoint_every: int = 10
+    annotators: Path | None = None
 
 
 def execute(
-    job: Job, on_epoch: Callable[[Progress], bool] = lambda _: True
+    job: Job,
+    on_epoch: Callable[[Progress], bool] = lambda _: True,
+    dataset: Dataset | None = None,
 ) -> tuple[Record, Curves]:
     """Train the run of `job`; gives its record and its per-epoch columns.
+
+    Without `dataset` it is loaded from the job's `data_dir`.
 
     Raises whatever data, method or trainer raise; `Interrupted` if `on_epoch` asked to stop.
     """
@@ -57,7 +65,11 @@ def execute(
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
     spec = job.spec
-    task = make_task(spec, _load(spec.dataset, job.data_dir, job.noisy), device, noisy=job.noisy)
+    if dataset is None:
+        dataset = _load(spec.dataset, job.data_dir, job.noisy)
+    annotation = _annotation(job, dataset, device, on_epoch)
+    logits = annotation.logits if annotation else None
+    task = make_task(spec, dataset, device, noisy=job.noisy, logits=logits)
     checkpoints = None
     if job.checkpoint:
         checkpoints = Checkpoints(job.checkpoint, spec.run_id, job.checkpoint_every)
@@ -73,9 +85,22 @@ def execute(
         seconds=round(time.perf_counter() - clock, 3),
         peak_memory_mib=round(_peak_memory(device) / 2**20, 1),
         audit=task.audit,
+        annotator=annotation.facts if annotation else None,
         resumed_from=outcome.resumed_from,
     )
     return Record(spec=spec, result=outcome.result, provenance=provenance), outcome.curves
+
+
+def _annotation(
+    job: Job, dataset: Dataset, device: torch.device, on_epoch: Callable[[Progress], bool]
+) -> Annotation | None:
+    """The annotator's scores where the run's candidate sets depend on the instance."""
+    if job.spec.candidates is None or job.spec.candidates.process != "instance":
+        return None
+    if job.annotators is not None:
+        return annotate(job.spec, dataset, device, job.annotators, on_epoch)
+    with TemporaryDirectory() as folder:
+        return annotate(job.spec, dataset, device, Path(folder), on_epoch)
 
 
 @lru_cache(maxsize=1)

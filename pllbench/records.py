@@ -50,6 +50,17 @@ class Result(Frozen):
     num_holdout: int
 
 
+class AnnotatorFacts(Frozen):
+    """The network whose scores made the candidate sets instance-dependent."""
+
+    run_id: str
+    """Identity of its run."""
+    train_accuracy: float
+    """Share of the training rows that it labels right, as a fraction."""
+    test_accuracy: float
+    """The same of the test rows."""
+
+
 class Provenance(Frozen):
     """Where a result comes from; nothing here is part of the run's identity."""
 
@@ -68,6 +79,8 @@ class Provenance(Frozen):
     """Peak resident memory of the worker, or peak allocated memory of the GPU."""
     audit: Audit
     """Candidate sets of the training rows (hold-out included)."""
+    annotator: AnnotatorFacts | None = None
+    """Of instance-dependent candidate sets."""
     resumed_from: tuple[int, ...] = ()
     """Epochs at which the run went on from a checkpoint."""
 

@@ -167,6 +167,7 @@ class _Grid:
                 options.noisy,
                 space.checkpoint,
                 options.checkpoint_every,
+                options.results / "work" / "annotators",
             )
 
     def handle(self, event: Event) -> None:

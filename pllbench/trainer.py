@@ -217,19 +217,25 @@ def _train_epoch(
 
 @torch.no_grad()
 def _evaluate(method: Method[Any], task: Task) -> dict[str, float]:
-    method.eval()
-    scores = _over_chunks(task, task.test_x, lambda x: {"": method.predict(x)})[""]
+    scores = predictions(method, task, task.test_x)
     if scores.isnan().any():  # the last step broke the weights; argmax would call it class 0
         raise FloatingPointError(f"a score is NaN after the last step of epoch {method.epoch}")
     row = {"accuracy": metrics.accuracy(scores, task.test_y)}
     for name, extra in _over_chunks(task, task.test_x, method.extra_predictions).items():
         row[f"accuracy_{name}"] = metrics.accuracy(extra, task.test_y)
     if len(task.holdout_x):
-        held = _over_chunks(task, task.holdout_x, lambda x: {"": method.predict(x)})[""]
+        held = predictions(method, task, task.holdout_x)
         sets = task.holdout_candidates
         row["covering_rate"] = metrics.covering_rate(held, sets)
         row["approximated_accuracy"] = metrics.approximated_accuracy(held, sets)
     return row
+
+
+@torch.no_grad()
+def predictions(method: Method[Any], task: Task, x: Tensor) -> Tensor:
+    """Scores [M, C] of the rows x [M, ...] of a task, in eval mode."""
+    method.eval()
+    return _over_chunks(task, x, lambda rows: {"": method.predict(rows)})[""]
 
 
 def _over_chunks(

@@ -1,0 +1,137 @@
+"""The annotator of instance-dependent candidate sets: an ordinary run on true labels, kept once.
+
+N. Xu, C. Qiao, X. Geng, M.-L. Zhang: Instance-Dependent Partial Label Learning, NeurIPS 2021.
+
+Published codes feed it raw pixels in training mode, or load pickled outputs that were never
+published. Here it is a run like any other: normalised input, and evaluation mode for its scores.
+"""
+
+import fcntl
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from pllbench import grid
+from pllbench.catalogue import DATASETS
+from pllbench.checkpoints import Checkpoints
+from pllbench.datasets import Dataset
+from pllbench.processes import Logits
+from pllbench.protocol import Cell, Overrides, default_protocol
+from pllbench.records import AnnotatorFacts, write_atomic
+from pllbench.registry import load_method
+from pllbench.spec import RunSpec
+from pllbench.task import Task, make_task
+from pllbench.trainer import Progress, predictions, train
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """What an annotator says about the training rows.
+
+    Attributes:
+        logits: [N, C], in the order of the training rows.
+        facts: how good it is.
+    """
+
+    logits: Logits
+    facts: AnnotatorFacts
+
+
+def annotator_run(spec: RunSpec) -> RunSpec:
+    """The run of the annotator that a run with instance-dependent sets asks for.
+
+    Its split is that of the run, and so is its seed; where the split is fixed, one annotator of
+    seed 0 serves all seeds.
+
+    Raises:
+        ValueError: the annotator is unknown, or learns from candidate sets.
+    """
+    assert spec.candidates is not None
+    name, protocol = spec.candidates.annotator, default_protocol()
+    variant = protocol.variants.get(name)
+    base = variant.base if variant else name
+    data_seed = spec.seed if spec.data_seed is None else spec.data_seed
+    seed = 0 if DATASETS[spec.dataset].split == "fixed" else data_seed
+    cell = Cell(name, base, spec.dataset, None)
+    layers = (*protocol.setting, *(variant.layers() if variant else ()))
+    asked = Overrides(
+        train={
+            "network": spec.candidates.annotator_network,
+            "epochs": spec.candidates.annotator_epochs,
+        }
+    )
+    run = grid.resolve(cell, seed, [*(s for s in layers if s.when.matches(cell)), asked])
+    if run.labels != "true":
+        raise ValueError(
+            f"annotator {name!r} learns from candidate sets: it must learn from labels"
+        )
+    return run
+
+
+def annotate(
+    spec: RunSpec,
+    dataset: Dataset,
+    device: torch.device,
+    folder: Path,
+    on_epoch: Callable[[Progress], bool] = lambda _: True,
+) -> Annotation:
+    """Scores of the annotator of a run; it is trained where `folder` does not hold them yet.
+
+    Args:
+        spec: the run that the candidate sets are for.
+        dataset: its data set.
+        device: where the annotator is trained.
+        folder: of all annotators, one file each; while it is trained others wait for its lock.
+        on_epoch: called after every epoch of the annotator's training, always with epoch 0 of the
+            run that waits for it; False asks to stop.
+
+    Raises:
+        ValueError: as `annotator_run`.
+        Interrupted: `on_epoch` asked to stop; the annotator's state was saved.
+    """
+    run = annotator_run(spec)
+    path = folder / f"{run.run_id}.npz"
+    with _locked(path.with_suffix(".lock")):
+        if not path.exists():
+            task = make_task(run, dataset, device)
+            checkpoints = Checkpoints(path.with_suffix(".pt"), run.run_id)
+            outcome = train(
+                run,
+                load_method(run.method),
+                task,
+                checkpoints=checkpoints,
+                on_epoch=lambda progress: on_epoch(Progress(0, progress.accuracy)),
+            )
+            logits = predictions(outcome.method, task, task.x).cpu().numpy()
+            _store(path, logits, task, outcome.result.accuracy["last"])
+            checkpoints.delete()
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            return Annotation(
+                stored["logits"],
+                AnnotatorFacts(
+                    run_id=run.run_id,
+                    train_accuracy=float(stored["train_accuracy"]),
+                    test_accuracy=float(stored["test_accuracy"]),
+                ),
+            )
+
+
+def _store(path: Path, logits: Logits, task: Task, test_accuracy: float) -> None:
+    right = logits.argmax(axis=1) == task.y.cpu().numpy()
+    buffer = BytesIO()
+    np.savez(buffer, logits=logits, train_accuracy=right.mean(), test_accuracy=test_accuracy)
+    write_atomic(path, buffer.getvalue())
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold a lock file; the operating system frees that of a process which dies."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
