@@ -55,6 +55,10 @@ def annotator_run(spec: RunSpec) -> RunSpec:
     name, protocol = spec.candidates.annotator, default_protocol()
     variant = protocol.variants.get(name)
     base = variant.base if variant else name
+    if load_method(base).labels != "true":
+        raise ValueError(
+            f"annotator {name!r} learns from candidate sets, it must learn from labels"
+        )
     data_seed = spec.seed if spec.data_seed is None else spec.data_seed
     seed = 0 if DATASETS[spec.dataset].split == "fixed" else data_seed
     cell = Cell(name, base, spec.dataset, None)
@@ -65,12 +69,7 @@ def annotator_run(spec: RunSpec) -> RunSpec:
             "epochs": spec.candidates.annotator_epochs,
         }
     )
-    run = grid.resolve(cell, seed, [*(s for s in layers if s.when.matches(cell)), asked])
-    if run.labels != "true":
-        raise ValueError(
-            f"annotator {name!r} learns from candidate sets: it must learn from labels"
-        )
-    return run
+    return grid.resolve(cell, seed, [*(s for s in layers if s.when.matches(cell)), asked])
 
 
 def annotate(
