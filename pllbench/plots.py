@@ -119,7 +119,7 @@ def curves(table: Table, columns: CurvesById) -> Figure:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write `figure` as PNG, PDF or SVG, by the suffix of `path`.
+    """Write `figure` as PNG, PDF or SVG, by the suffix of `path`; missing folders are made.
 
     Raises:
         ValueError: another suffix, or `path` cannot be written.
@@ -131,6 +131,7 @@ def save(figure: Figure, path: Path) -> None:
         )
     dates: dict[str, dict[str, None]] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with mpl.rc_context(_STYLE):
             figure.savefig(path, dpi=200, metadata=dates.get(suffix))
     except OSError as error:

@@ -124,9 +124,10 @@ def test_another_suffix_is_refused(tmp_path: Path, name: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
     with pytest.raises(ValueError, match="cannot be written"):
-        save(accuracy(build(records(), PROTOCOL)), tmp_path / "nowhere" / "plot.png")
+        save(Figure(), tmp_path / "file" / "figure.png")
 
 
 def test_a_label_is_neither_mathematics_nor_hidden(tmp_path: Path) -> None:
@@ -134,3 +135,9 @@ def test_a_label_is_neither_mathematics_nor_hidden(tmp_path: Path) -> None:
     figure = accuracy(build(found, PROTOCOL))
     save(figure, tmp_path / "plot.png")
     assert legend(figure) == ["_a$b$", "x_{"]
+
+
+def test_missing_folders_are_made(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b" / "figure.png"
+    save(Figure(), path)
+    assert path.stat().st_size > 0
