@@ -13,6 +13,19 @@ MISSING = "--"
 DECIMALS = 2
 """Printed precision of percentages; ties are ties at this precision."""
 
+UP, DOWN = "↑", "↓"
+"""Signs before a change."""
+
+
+def change(value: float | None) -> str:
+    """A change as printed: `↑ 0.36`, `↓ 0.21`, `0.00`; `--` for None."""
+    if value is None:
+        return MISSING
+    size = f"{abs(value):.{DECIMALS}f}"
+    if float(size) == 0:
+        return size
+    return f"{UP if value > 0 else DOWN} {size}"
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -85,12 +98,28 @@ class Row:
         label: printed.
         reference: it learns from true labels: one cell spans all columns, outside the competition.
         cells: one a column of the block, None where there is nothing; one in all of a reference.
+        grey: printed on grey, where the format can.
     """
 
     name: str
     label: str
     reference: bool
     cells: tuple[Cell | None, ...]
+    grey: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Improvement:
+    """A last row: how far one method lies above the best of the others.
+
+    Attributes:
+        values: difference of the printed means, one a column; None where runs are missing.
+        grey: printed on grey, where the format can.
+    """
+
+    values: tuple[float | None, ...]
+    grey: bool = False
+    label: str = "Improv."
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +129,7 @@ class Block:
     dataset: str
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
+    improvement: Improvement | None = None
 
     @property
     def title(self) -> str:
@@ -122,6 +152,8 @@ class Table:
     select: Select
     notes: tuple[str, ...]
     """The caption, a sentence each, but for the meaning of bold and underline."""
+    title: str = ""
+    """Begins the caption, without its full stop."""
 
     @property
     def cells(self) -> list[tuple[Row, Cell]]:
@@ -130,8 +162,10 @@ class Table:
 
     def caption(self, best: str = "in bold", second: str = "underlined") -> str:
         """The caption, saying how the two marks look."""
+        notes = [f"{self.title}."] if self.title else []
+        notes += self.notes
         marks = {cell.mark for _, cell in self.cells} - {""}
-        if not marks:
-            return " ".join(self.notes)
-        other = f", second best {second}" if "second" in marks else ""
-        return " ".join((*self.notes, f"Best of a column {best}{other}."))
+        if marks:
+            other = f", second best {second}" if "second" in marks else ""
+            notes += [f"Best of a column {best}{other}."]
+        return " ".join(notes)

@@ -15,8 +15,7 @@ from pllbench.flags import SelectionFlags, with_selection
 
 if TYPE_CHECKING:
     from pllbench.cells import Table
-    from pllbench.grid import PlannedRun
-    from pllbench.records import Record
+    from pllbench.sheets import Report
 
 app = typer.Typer(
     help="The benchmark suite for partial-label learning.",
@@ -34,6 +33,11 @@ Format = StrEnum("Format", ["rich", "latex", "markdown", "csv", "json"])
 SelectName = StrEnum(
     "SelectName", ["last10", "last", "covering_rate", "approximated_accuracy", "oracle"]
 )
+TableSelectName = StrEnum(
+    "TableSelectName",
+    ["last10", "last", "covering_rate", "approximated_accuracy", "oracle", "all"],
+)
+Source = StrEnum("Source", ["paper"])
 Plot = StrEnum("Plot", ["accuracy", "noise", "curves"])
 
 Results = Annotated[Path, typer.Option("--results", help="Folder of records.", metavar="DIR")]
@@ -77,7 +81,7 @@ def run(
     import torch
     from rich.console import Console
 
-    from pllbench import console, records
+    from pllbench import console, contents
     from pllbench.engines import LocalEngine
     from pllbench.grid import plan
     from pllbench.runner import Options, run_grid
@@ -99,10 +103,8 @@ def run(
         summary = run_grid(planned, local, options, Console(stderr=True))
     finally:
         local.close()
-    found, unreadable = records.query(results)
-    console.warn_uncounted(file.reason for file in unreadable)
     if summary.done or summary.skipped:
-        console.show_table(_table(flags, found, planned, SelectName.last10, results))
+        console.show_table(contents.load(flags, results).table())
     sys.stdout.flush()
     for failed, reason in summary.failed:
         console.complain(f"failed: {name_of(failed)}: {reason}")
@@ -148,28 +150,36 @@ def table(
     flags: SelectionFlags,
     results: Results = Path("results"),
     form: Annotated[Format, typer.Option("--format")] = Format.rich,
-    select: Select = SelectName.last10,
+    select: Annotated[
+        TableSelectName | None,
+        typer.Option("--select", help="Rule that turns a run into one accuracy; last10 if none."),
+    ] = None,
+    compare: Annotated[
+        Source | None,
+        typer.Option("--compare", help="Published numbers to score the runs against."),
+    ] = None,
+    tests: Annotated[
+        str | None,
+        typer.Option("--tests", help="Test this method against the others.", metavar="METHOD"),
+    ] = None,
     output: Output = None,
 ) -> None:
     """Print mean ± std of the runs of a selection, or of all records."""
-    from pllbench import console, formats, latex
+    from pllbench import console, contents, printing
 
-    content, _ = _selected(flags, results, select)
+    content: Table | Report
+    if compare is None:
+        rule = select.value if select else "last10"
+        content = contents.show(contents.load(flags, results), rule, tests)  # type: ignore[arg-type]
+    elif tests is not None or select == TableSelectName.all:
+        raise ValueError("--compare: neither with --tests nor with --select all")
+    else:
+        chosen = (select.value,) if select else contents.REPRODUCTION
+        content = contents.scored(flags, results, chosen)  # type: ignore[arg-type]
     if form == Format.rich and output is None:
         console.show_table(content)
-        return
-    match form:
-        case Format.rich:
-            text = console.plain_table(content)
-        case Format.latex:
-            text = latex.to_latex(content)
-        case Format.markdown:
-            text = formats.to_markdown(content)
-        case Format.csv:
-            text = formats.to_csv(content)
-        case Format.json:
-            text = formats.to_json(content)
-    console.write(text, output)
+    else:
+        console.write(printing.to_text(content, form.value), output)  # type: ignore[arg-type]
 
 
 @app.command()
@@ -182,16 +192,17 @@ def plot(
     output: Output = None,
 ) -> None:
     """Plot accuracy against q, noise rates, or training curves (PNG, PDF or SVG)."""
-    from pllbench import console, plots, records
+    from pllbench import console, contents, plots, records
 
-    content, found = _selected(flags, results, select)
+    found = contents.load(flags, results)
+    content = found.table(select.value)  # type: ignore[arg-type]
     path = output or Path(f"{kind}.png")
     if kind == Plot.accuracy:
         figure = plots.accuracy(content)
     else:
         columns = {
             record.run_id: records.read_curves(records.record_path(results, record.spec))
-            for record in found
+            for record in found.finished
         }
         figure = (plots.noise if kind == Plot.noise else plots.curves)(content, columns)
     plots.save(figure, path)
@@ -285,38 +296,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _selected(
-    flags: SelectionFlags, results: Path, select: SelectName
-) -> "tuple[Table, list[Record]]":
-    """Table and records of what the flags select, of all records without flags."""
-    from pllbench import console, records
-    from pllbench.grid import plan
-
-    if not results.is_dir():
-        raise ValueError(f"--results {results}: no such folder")
-    found, unreadable = records.query(results)
-    console.warn_uncounted(file.reason for file in unreadable)
-    planned = plan(flags.selection()) if flags.given else None
-    if planned is not None:
-        found = records.with_ids(found, (run.spec.run_id for run in planned))
-    return _table(flags, found, planned, select, results), found
-
-
-def _table(
-    flags: SelectionFlags,
-    found: "list[Record]",
-    planned: "list[PlannedRun] | None",
-    select: SelectName,
-    results: Path,
-) -> "Table":
-    from pllbench import tables
-    from pllbench.grid import known_variants
-
-    selection = flags.selection()
-    protocol = selection.protocol.model_copy(update={"variants": known_variants(selection)})
-    return tables.build(found, protocol, select.value, planned, str(results))  # type: ignore[arg-type]
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 """How the command line writes: text, warnings, tables and plans. As light as `cli` itself."""
 
-import io
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -13,9 +12,7 @@ from rich.text import Text
 if TYPE_CHECKING:
     from pllbench.cells import Table
     from pllbench.grid import PlannedRun
-
-FILE_WIDTH = 120
-"""Width of a terminal table that is written to a file."""
+    from pllbench.sheets import Report
 
 
 def write(text: str, output: Path | None = None) -> None:
@@ -65,21 +62,12 @@ def show_facts(facts: Mapping[str, object]) -> None:
     Console().print(view)
 
 
-def show_table(content: "Table") -> None:
-    """The table as wide as the terminal allows, with bold and underlined marks on one."""
-    from pllbench import formats
+def show_table(content: "Table | Report") -> None:
+    """A table as wide as the terminal allows, with bold and underlined marks on one."""
+    from pllbench import printing
 
     console = Console()
-    console.print(formats.to_terminal(content, console.width, styled=console.is_terminal))
-
-
-def plain_table(content: "Table") -> str:
-    """What `show_table` shows, as the text of a file."""
-    from pllbench import formats
-
-    console = Console(file=io.StringIO(), width=FILE_WIDTH, record=True)
-    console.print(formats.to_terminal(content, FILE_WIDTH, styled=False))
-    return console.export_text()
+    console.print(printing.to_terminal(content, console.width, styled=console.is_terminal))
 
 
 def show_plan(planned: "Sequence[PlannedRun]", results: Path) -> None:

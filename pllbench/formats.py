@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table as Grid
 from rich.text import Text
 
-from pllbench.cells import MISSING, Block, Cell, Row, Table
+from pllbench.cells import MISSING, Block, Cell, Row, Table, change
 from pllbench.records import Select
 
 
@@ -100,13 +100,16 @@ def to_markdown(table: Table) -> str:
     parts = []
     for block in table.blocks:
         heads = [block.title, *_headings(block)]
-        lines = [_markdown_line(map(_escape, heads)), "| :-- |" + " --: |" * (len(heads) - 1)]
+        lines = [markdown_line(map(escape, heads)), "| :-- |" + " --: |" * (len(heads) - 1)]
         lines += [
-            _markdown_line([_escape(row.label), *map(_markdown, _spread(row, block))])
+            markdown_line([escape(row.label), *map(_markdown, _spread(row, block))])
             for row in block.rows
         ]
+        if block.improvement:
+            changes = map(change, block.improvement.values)
+            lines += [markdown_line([escape(block.improvement.label), *changes])]
         parts.append("\n".join(lines))
-    return "\n\n".join((*parts, _escape(table.caption()))) + "\n"
+    return "\n\n".join((*parts, escape(table.caption()))) + "\n"
 
 
 def to_terminal(table: Table, width: int = 80, *, styled: bool = True) -> RenderableType:
@@ -136,11 +139,13 @@ def _spread(row: Row, block: Block) -> Sequence[Cell | None]:
     return row.cells * max(1, len(block.columns)) if row.reference else row.cells
 
 
-def _markdown_line(parts: Iterable[str]) -> str:
+def markdown_line(parts: Iterable[str]) -> str:
+    """One line of a Markdown table."""
     return f"| {' | '.join(parts)} |"
 
 
-def _escape(text: str) -> str:
+def escape(text: str) -> str:
+    """`text` as Markdown that prints it."""
     return _MARKDOWN.sub(r"\\\1", text)
 
 
@@ -168,6 +173,9 @@ def _grids(block: Block, width: int, styled: bool) -> Iterator[Grid]:
             grid.add_column(Text(head), justify="right", no_wrap=True)
         for row, cells in rows:
             grid.add_row(Text(row.label), *cells[first : first + fit])
+        if block.improvement:
+            values = block.improvement.values[first : first + fit]
+            grid.add_row(Text(block.improvement.label), *map(change, values))
         yield grid
 
 

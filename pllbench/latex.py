@@ -1,11 +1,15 @@
-r"""Tables in LaTeX: a fragment for \input, in the layout of the AsyCo paper.
+r"""Tables in LaTeX: fragments for \input, in the layout of the AsyCo paper.
 
-The document needs booktabs and multirow. Output is ASCII, so it compiles under any input encoding.
+The document needs booktabs, multirow, colortbl and xcolor. Output is ASCII, so it compiles under
+any input encoding.
 """
 
+import re
 import unicodedata
+from collections.abc import Iterable, Sequence
 
-from pllbench.cells import MISSING, Block, Cell, Row, Table
+from pllbench.cells import MISSING, Block, Cell, Improvement, Row, Table, change
+from pllbench.sheets import Report, Sheet
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -36,13 +40,28 @@ _SPECIAL = {
     "\N{RIGHT SINGLE QUOTATION MARK}": "'",
     "\N{LEFT DOUBLE QUOTATION MARK}": "``",
     "\N{RIGHT DOUBLE QUOTATION MARK}": "''",
+    "\N{WORD JOINER}": "{}",
     "±": r"$\pm$",
     "\N{MULTIPLICATION SIGN}": r"$\times$",
     "·": r"$\cdot$",
     "≤": r"$\leq$",
     "≥": r"$\geq$",
     "→": r"$\rightarrow$",
+    "↑": r"$\uparrow$",
+    "↓": r"$\downarrow$",
 }
+
+GREY = "pllbenchgrey"
+"""Name of the colour that each fragment defines for itself."""
+
+_JOINER = "\N{WORD JOINER}"
+_LIGATURE = re.compile(r"-(?=-)")
+"""Two hyphens, as of a flag, which LaTeX would join to a dash."""
+
+_NEGATIVE = re.compile(r"(?<![\w-])-(?=\d)")
+
+_SYMBOL = re.compile(r"^[npq]\b")
+"""A head that begins with the name of a quantity."""
 
 _ACCENTS = {
     "\N{COMBINING GRAVE ACCENT}": r"\`",
@@ -78,7 +97,8 @@ def escape(text: str) -> str:
     Accents and Greek become commands. A character that LaTeX's standard fonts lack becomes its
     nearest ASCII form, or its code point in brackets.
     """
-    return "".join(map(_escape, unicodedata.normalize("NFC", text)))
+    apart = _LIGATURE.sub(f"-{_JOINER}", unicodedata.normalize("NFC", text))
+    return "".join(map(_escape, apart))
 
 
 def _escape(char: str) -> str:
@@ -102,32 +122,66 @@ def to_latex(table: Table, label: str = "tab:pllbench") -> str:
     Three or more columns of numbers are set across both columns of a two-column page.
     """
     width = max(1, *(len(block.columns) for block in table.blocks))
-    environment = "table*" if width > 2 else "table"
+    lines = [line for block in table.blocks for line in (r"\midrule", *_block(block))]
+    return _environment(
+        [rf"\begin{{tabular}}{{ll*{{{width}}}{{c}}}}", r"\toprule", *lines[1:]],
+        caption=escape(table.caption()),
+        label=label,
+        wide=width > 2,
+        size=r"\footnotesize" if width <= 4 else r"\scriptsize",
+    )
+
+
+def report_to_latex(report: Report, label: str = "tab:pllbench") -> str:
+    """A table environment for each sheet, numbered labels; the first says how to read them all."""
+    parts = []
+    for i, sheet in enumerate(report.sheets):
+        notes = [f"{sheet.title}.", *sheet.notes, *(report.notes if i == 0 else ())]
+        shape = "l" * sheet.num_labels + "r" * (len(sheet.heads) - sheet.num_labels)
+        parts += [
+            _environment(
+                [rf"\begin{{tabular}}{{{shape}}}", r"\toprule", *_sheet(sheet)],
+                caption=escape(" ".join(notes)),
+                label=f"{label}-{i + 1}" if i else label,
+                wide=len(sheet.heads) > 4,
+                size=r"\footnotesize" if len(sheet.heads) <= 6 else r"\scriptsize",
+            )
+        ]
+    return "\n".join(parts)
+
+
+def _environment(tabular: Iterable[str], *, caption: str, label: str, wide: bool, size: str) -> str:
+    """A table environment around the lines of a tabular, whose end is added."""
+    environment = "table*" if wide else "table"
     lines = [
-        r"% A fragment for \input; needs \usepackage{booktabs,multirow}",
+        r"% A fragment for \input; needs \usepackage{booktabs,multirow,colortbl,xcolor}",
         rf"\begin{{{environment}}}[t]",
+        rf"\definecolor{{{GREY}}}{{gray}}{{0.9}}",
         r"\centering",
-        r"\footnotesize" if width <= 4 else r"\scriptsize",
+        size,
         r"\setlength{\tabcolsep}{3pt}",
         r"\setlength{\belowcaptionskip}{6pt}",
         r"\renewcommand{\arraystretch}{1.1}",
-        rf"\caption{{{escape(table.caption())}}}",
+        rf"\caption{{{caption}}}",
         rf"\label{{{label}}}",
-        rf"\begin{{tabular}}{{@{{}}ll*{{{width}}}{{c}}@{{}}}}",
+        *tabular,
+        r"\bottomrule",
+        r"\end{tabular}",
+        rf"\end{{{environment}}}",
     ]
-    for i, block in enumerate(table.blocks):
-        lines += [r"\midrule" if i else r"\toprule", *_block(block)]
-    lines += [r"\bottomrule", r"\end{tabular}", rf"\end{{{environment}}}"]
     return "\n".join(lines) + "\n"
 
 
 def _block(block: Block) -> list[str]:
     heads = [_heading(block.heading(column)) for column in block.columns] or ["Accuracy"]
+    rows = [_row(row, len(heads)) for row in block.rows]
+    if block.improvement:
+        rows += [_improvement(block.improvement)]
     return [
         _line(["Data set", "Method", *heads]),
         r"\midrule",
-        rf"\multirow{{{len(block.rows)}}}{{*}}{{{escape(block.title)}}}",
-        *(_line(["", *_row(row, len(heads))]) for row in block.rows),
+        rf"\multirow{{{len(rows)}}}{{*}}{{{escape(block.title)}}}",
+        *(_line(["", *row]) for row in rows),
     ]
 
 
@@ -137,10 +191,22 @@ def _heading(text: str) -> str:
 
 
 def _row(row: Row, width: int) -> list[str]:
-    cells = [_cell(cell) for cell in row.cells]
+    cells = [_painted(_cell(cell), row.grey) for cell in row.cells]
     if row.reference and width > 1:
         cells = [rf"\multicolumn{{{width}}}{{c}}{{{cells[0]}}}"]
-    return [escape(row.label), *cells]
+    return [_painted(escape(row.label), row.grey), *cells]
+
+
+def _improvement(row: Improvement) -> list[str]:
+    values = [
+        escape(change(value)) if value is None else rf"\textbf{{{escape(change(value))}}}"
+        for value in row.values
+    ]
+    return [_painted(text, row.grey) for text in (escape(row.label), *values)]
+
+
+def _painted(text: str, grey: bool) -> str:
+    return rf"\cellcolor{{{GREY}}}{text}" if grey else text
 
 
 def _cell(cell: Cell | None) -> str:
@@ -150,8 +216,20 @@ def _cell(cell: Cell | None) -> str:
         cell.mark
     ]
     note = rf" {{\scriptsize({escape(cell.note)})}}" if cell.note else ""
-    return f"{before}{escape(cell.number)}{after}{note}"
+    return f"{before}{_number(cell.number)}{after}{note}"
 
 
-def _line(parts: list[str]) -> str:
+def _sheet(sheet: Sheet) -> list[str]:
+    heads = [_SYMBOL.sub(r"$\g<0>$", escape(head)) for head in sheet.heads]
+    return [_line(heads), r"\midrule", *(_line(list(map(_number, row))) for row in sheet.rows)]
+
+
+def _number(text: str) -> str:
+    """A text whose negative numbers have a minus, and whose missing ones a dash."""
+    if text.startswith(MISSING):
+        return MISSING + _number(text.removeprefix(MISSING))
+    return _NEGATIVE.sub("$-$", escape(text))
+
+
+def _line(parts: Sequence[str]) -> str:
     return " & ".join(parts).strip() + r" \\"

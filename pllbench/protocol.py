@@ -165,9 +165,22 @@ class Benchmark(Frozen):
     """Where the published numbers stand."""
     note: str = ""
     """Printed under every table of it."""
+    improvement: str = ""
+    """Method whose lead over the best of the others is a table's last row; none where empty."""
+    grey: Names = ()
+    """Methods whose rows are printed on grey."""
     grid: tuple[Grid, ...]
     setting: tuple[Setting, ...] = ()
     variants: dict[str, Variant] = {}
+
+    @model_validator(mode="after")
+    def _layout_names_methods(self) -> Self:
+        methods = {name for grid in self.grid for name in grid.methods}
+        for key, names in (("improvement", (self.improvement,)), ("grey", self.grey)):
+            for name in filter(None, names):
+                if name not in methods:
+                    raise ValueError(f"{key} {name!r}: in no grid, {did_you_mean(name, methods)}")
+        return self
 
 
 def merge(settings: Iterable[Overrides]) -> Overrides:

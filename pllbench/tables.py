@@ -86,7 +86,7 @@ def build(
         datasets[group.spec.dataset].append((group, cell))
     names = list(datasets) if planned is not None else sorted(datasets, key=_dataset_order)
     blocks = tuple(_block(name, datasets[name]) for name in names)
-    return Table(blocks, select, _notes(blocks, groups, select, common))
+    return Table(blocks, select, _notes(blocks, groups, select))
 
 
 def _found_groups(runs: dict[str, Record], protocol: Protocol) -> list[_Group]:
@@ -240,13 +240,11 @@ def _printed(cell: Cell) -> float:
     return round(cell.summary.mean, DECIMALS)
 
 
-def _notes(
-    blocks: Sequence[Block], groups: Sequence[_Group], select: Select, common: int
-) -> tuple[str, ...]:
+def _notes(blocks: Sequence[Block], groups: Sequence[_Group], select: Select) -> tuple[str, ...]:
     """The caption, a sentence each: what a number is, what is special, what is missing."""
     rows = [row for block in blocks for row in block.rows]
     cells = [cell for row in rows for cell in row.cells if cell]
-    notes = [f"Test accuracy (%), {_rule(cells, select)}; {_spread(cells, common)}."]
+    notes = [f"Test accuracy (%), {_rule(cells, select)}; {spread(cells)}."]
     notes += [_varies(groups)]
     references = dict.fromkeys(row.label for row in rows if row.reference)
     if references:
@@ -271,7 +269,9 @@ def _rule(cells: Sequence[Cell], select: Select) -> str:
     return RULES[select] + " (all epochs of shorter runs)" * short
 
 
-def _spread(cells: Sequence[Cell], common: int) -> str:
+def spread(cells: Sequence[Cell]) -> str:
+    """What stands behind ±, and how many runs."""
+    common = _common_n(cells)
     if all(len(cell.values) <= 1 for cell in cells):
         return "one seed (n = 1)"
     same = all(len(cell.values) == common for cell in cells if cell.values)

@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pllbench.cells import Table
-from pllbench.latex import escape, to_latex
+from pllbench.latex import escape, report_to_latex, to_latex
 from pllbench.tables import build
 from tests.records_factory import PROTOCOL, make_records
-from tests.test_formats import example
+from tests.test_formats import example, in_layout
+from tests.test_printing import REPORTS
 
 NAMES = (
     "my_method",
@@ -23,6 +24,8 @@ NAMES = (
 )
 
 DOCUMENT = r"""\documentclass{article}
+\setlength{\textwidth}{505pt} %% the text width of a two-column conference page
+\setlength{\oddsidemargin}{-18pt}
 \usepackage{booktabs,multirow,colortbl,xcolor,amsmath}
 \begin{document}
 %s
@@ -42,6 +45,10 @@ def test_escaped_text_is_printable_ascii(text: str) -> None:
     found = escape(text)
     assert found.isascii()
     assert found == "" or found.isprintable()
+
+
+def test_the_hyphens_of_a_flag_stay_apart() -> None:
+    assert escape("--holdout, a-b, 1\N{EN DASH}2") == "-{}-holdout, a-b, 1--2"
 
 
 def test_the_layout_is_the_papers() -> None:
@@ -72,8 +79,9 @@ def wide_table() -> Table:
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
 def test_all_tables_compile(tmp_path: Path) -> None:
-    tables = [example(), names_table(), reference_table(), wide_table()]
+    tables = [example(), in_layout(), names_table(), reference_table(), wide_table()]
     fragments = [to_latex(table, f"tab:{i}") for i, table in enumerate(tables)]
+    fragments += [report_to_latex(make(), f"tab:{name}") for name, make in REPORTS.items()]
     (tmp_path / "tables.tex").write_text(DOCUMENT % "\n".join(fragments), "ascii")
     done = subprocess.run(
         ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "tables.tex"],

@@ -1,0 +1,65 @@
+"""Selection rules side by side: what a table says under each of them."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from pllbench.catalogue import DATASETS
+from pllbench.cells import Cell, Row, Table
+from pllbench.formats import entries
+from pllbench.records import Select
+from pllbench.sheets import Report, Sheet
+from pllbench.tables import RULES, spread
+
+ORDER: tuple[Select, ...] = ("covering_rate", "approximated_accuracy", "last", "last10", "oracle")
+"""Rules without clean labels first; the oracle, which looks at the test set, last."""
+
+HEADS: Mapping[Select, str] = {
+    "covering_rate": "Covering rate",
+    "approximated_accuracy": "Approximated accuracy",
+    "last": "last",
+    "last10": "last10",
+    "oracle": "Oracle (diagnostic)",
+}
+
+
+def side_by_side(tables: Mapping[Select, Table]) -> Report:
+    """One sheet a data set, a line a cell, a column a rule; `tables` are of the same runs.
+
+    A rule without a table has no value for any run here, and is named.
+    """
+    shown = [rule for rule in ORDER if rule in tables]
+    lines: dict[str, list[tuple[str, ...]]] = defaultdict(list)
+    for parts in zip(*(tables[rule].cells for rule in shown), strict=True):
+        row, cell = parts[0]
+        lines[cell.column.dataset].append(_line(row, cell, [cell for _, cell in parts]))
+    first = tables[shown[0]]
+    cells = [cell for _, cell in first.cells]
+    notes = [f"{first.title}."] if first.title else []
+    notes += [
+        f"Test accuracy (%), {spread(cells)}.",
+        *(f"{r}: {RULES[r]}." for r in shown if r != "oracle"),
+    ]
+    if "oracle" in shown:
+        notes += ["The oracle is the best test epoch: a diagnostic, not a result."]
+    if missing := [HEADS[rule] for rule in ORDER if rule not in tables]:
+        notes += [
+            f"Without a value here, since no run has a hold-out: {', '.join(missing).lower()}."
+        ]
+    return Report(
+        title="",
+        sheets=tuple(
+            Sheet(
+                title=DATASETS[name].title if name in DATASETS else name,
+                heads=("Method", "q", *(HEADS[rule] for rule in shown)),
+                rows=tuple(rows),
+            )
+            for name, rows in lines.items()
+        ),
+        notes=(*notes, *first.notes[1:]),
+        entries=[entry for rule in shown for entry in entries(tables[rule])],
+    )
+
+
+def _line(row: Row, cell: Cell, cells: Sequence[Cell]) -> tuple[str, ...]:
+    q = "" if cell.column.q is None else f"{cell.column.q:g}"
+    return (row.label, q, *(f"{c.number} ({c.note})" if c.note else c.number for c in cells))

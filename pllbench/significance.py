@@ -1,0 +1,242 @@
+"""Whether differences in a table are real: paired tests over seeds, ranks over data sets."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pllbench.cells import DECIMALS, MISSING, Block, Cell, Row, Table
+from pllbench.records import Select
+from pllbench.sheets import Report, Sheet
+from pllbench.statistics import (
+    Ranks,
+    holm,
+    paired_difference,
+    paired_t_p,
+    rank,
+    wilcoxon_p,
+)
+
+NOTES = (
+    "Runs at one seed share split, candidate sets and batches: the tests are paired over seeds.",
+    "Difference: mean of the paired differences, with its 95 % t-interval.",
+    "Holm: adjusted over all tests of its kind here.",
+    "n too small: Wilcoxon's test over n pairs cannot go below p = 2 / 2^n (.0625 for 5 pairs).",
+    "The seeds resample one data set and their splits overlap, so p-values are somewhat too small.",
+)
+"""How to read the tests."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairedTest:
+    """One method against another in one column of a table; differences in percentage points.
+
+    Attributes:
+        method: the method or variant, as --methods takes it.
+        against: the other one.
+        label: how the other one is printed.
+        dataset: name of the data set.
+        candidates: where candidate sets come from.
+        q: rate of the process; None where there is none.
+        select: selection rule.
+        n: number of pairs; 0 where runs are missing.
+        difference: mean of method - against; None without a test.
+        low: lower end of its 95 % t-interval.
+        high: upper end.
+        t_p: p-value of the paired t test; None where the differences have no spread.
+        t_holm: adjusted over all t tests of the table.
+        wilcoxon_p: p-value of the Wilcoxon signed-rank test; None where n is too small for it.
+        wilcoxon_holm: adjusted over all Wilcoxon tests of the table.
+        note: why there is no test: `identical`, `no spread`, `incomplete`, `n = 1`.
+    """
+
+    method: str
+    against: str
+    label: str
+    dataset: str
+    candidates: str | None
+    q: float | None
+    select: Select
+    n: int = 0
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    t_p: float | None = None
+    t_holm: float | None = None
+    wilcoxon_p: float | None = None
+    wilcoxon_holm: float | None = None
+    note: str = ""
+
+
+def paired_tests(table: Table, name: str) -> list[PairedTest]:
+    """Tests of method or variant `name` against every other row, in every column.
+
+    References learn from true labels and are not tested.
+
+    Raises:
+        ValueError: there is no such row, several, or no other one.
+    """
+    found = []
+    for block in table.blocks:
+        rows = [row for row in block.rows if not row.reference]
+        named = [row for row in rows if row.name == name]
+        if len(named) > 1:
+            labels = ", ".join(row.label for row in named)
+            raise ValueError(f"--tests {name}: {len(named)} rows on {block.dataset} ({labels})")
+        for other in rows if named else ():
+            if other is not named[0]:
+                pairs = zip(named[0].cells, other.cells, strict=True)
+                found += [_test(name, other, *pair, table.select) for pair in pairs if any(pair)]
+    if not found:
+        known = [row.name for block in table.blocks for row in block.rows if not row.reference]
+        here = ", ".join(dict.fromkeys(known)) or "none"
+        raise ValueError(f"--tests {name}: must be one of at least two rows here: {here}")
+    return _adjusted(found)
+
+
+def ranks(table: Table) -> tuple[Ranks, tuple[str, ...]]:
+    """Ranks of the rows over the data sets of `table`, by label; and the notes they need.
+
+    The columns of a data set are averaged first, since its noise rates are no independent blocks.
+    Rows that lack a run anywhere are left out, and named.
+
+    Raises:
+        ValueError: fewer than two rows are complete.
+    """
+    blocks = [block for block in table.blocks if block.columns]
+    rows = dict.fromkeys(r.name for block in blocks for r in block.rows if not r.reference)
+    scores = {name: [_score(block, name) for block in blocks] for name in rows}
+    complete = {
+        name: [value for value in values if value is not None]
+        for name, values in scores.items()
+        if None not in values
+    }
+    if len(complete) < 2:
+        raise ValueError("ranks need at least two rows with all their runs on every data set here")
+    labels = _labels(blocks)
+    found = rank({labels[name]: values for name, values in complete.items()})
+    return found, _rank_notes(found, [labels[name] for name in scores if name not in complete])
+
+
+def to_report(tests: Sequence[PairedTest], table: Table) -> Report:
+    """The tests, a sheet a data set; and the average ranks, where there are several data sets."""
+    sheets = []
+    method = _labels(table.blocks)[tests[0].method]
+    for block in table.blocks:
+        rows = [test for test in tests if test.dataset == block.dataset]
+        if rows:
+            heads = ("Against", "q", "n", "Difference", "p (t)", "Holm", "p (Wilcoxon)", "Holm")
+            sheets.append(Sheet(f"{method} on {block.title}", heads, tuple(map(_line, rows))))
+    if len([block for block in table.blocks if block.columns]) > 1:
+        sheets.append(_rank_sheet(table))
+    return Report("", tuple(sheets), (table.notes[0], *NOTES), tests)
+
+
+def _test(
+    name: str, other: Row, ours: Cell | None, theirs: Cell | None, select: Select
+) -> PairedTest:
+    at = (ours or theirs).column  # type: ignore[union-attr]  # one of them is a cell
+    test = PairedTest(
+        name, other.name, other.label, at.dataset, at.candidates, at.q, select, note="incomplete"
+    )
+    if not (ours and theirs and ours.competes and theirs.competes) or ours.seeds != theirs.seeds:
+        return test
+    a, b = (dict(zip(cell.seeds, cell.values, strict=True)) for cell in (ours, theirs))
+    if len(a) < 2:
+        return replace(test, n=1, note="n = 1")
+    found, p = paired_difference(a, b), paired_t_p(a, b)
+    note = "" if p is not None else "no spread"
+    if p is None and round(found.mean, 9) == 0:
+        note = "identical"
+    return replace(
+        test,
+        n=found.n,
+        difference=found.mean,
+        low=found.low,
+        high=found.high,
+        t_p=p,
+        wilcoxon_p=wilcoxon_p(a, b),
+        note=note,
+    )
+
+
+def _adjusted(tests: Sequence[PairedTest]) -> list[PairedTest]:
+    """The tests with their Holm-adjusted p-values, each kind a family of its own."""
+    t = _holm([test.t_p for test in tests])
+    wilcoxon = _holm([test.wilcoxon_p for test in tests])
+    return [
+        replace(test, t_holm=a, wilcoxon_holm=b)
+        for test, a, b in zip(tests, t, wilcoxon, strict=True)
+    ]
+
+
+def _holm(p_values: Sequence[float | None]) -> list[float | None]:
+    adjusted = iter(holm([p for p in p_values if p is not None]))
+    return [None if p is None else next(adjusted) for p in p_values]
+
+
+def _score(block: Block, name: str) -> float | None:
+    """Mean accuracy of a row over the columns of a block; None where it lacks a run."""
+    rows = [row for row in block.rows if row.name == name]
+    if len(rows) > 1:
+        labels = ", ".join(row.label for row in rows)
+        raise ValueError(f"ranks: {len(rows)} rows of {name} on {block.dataset} ({labels})")
+    cells = rows[0].cells if rows else (None,)
+    means = [cell.summary.mean for cell in cells if cell and cell.competes and cell.summary]
+    if len(means) < len(cells):
+        return None
+    return round(sum(means) / len(means), DECIMALS)
+
+
+def _labels(blocks: Sequence[Block]) -> dict[str, str]:
+    """One label for each row's name: its own where all blocks agree, else the name."""
+    found: dict[str, set[str]] = {}
+    for block in blocks:
+        for row in block.rows:
+            found.setdefault(row.name, set()).add(row.label)
+    return {name: min(labels) if len(labels) == 1 else name for name, labels in found.items()}
+
+
+def _rank_notes(found: Ranks, left_out: Sequence[str]) -> tuple[str, ...]:
+    k, n, distance = len(found.average), found.num_blocks, found.critical_difference
+    notes = ["Rank 1 is best; the columns of a data set are averaged first, and ties share ranks."]
+    notes += [f"Nemenyi's critical difference for k = {k} over N = {n}: {distance:.2f} (5 %)."]
+    if distance >= k - 1:
+        notes += ["N is too small: no two average ranks can lie that far apart."]
+    if found.friedman_p is not None:
+        notes += [f"Friedman's test that all are alike: p = {_p(found.friedman_p)}."]
+    if left_out:
+        notes += [f"Left out, since runs are missing: {', '.join(left_out)}."]
+    return tuple(notes)
+
+
+def _rank_sheet(table: Table) -> Sheet:
+    blocks = [block for block in table.blocks if block.columns]
+    found, notes = ranks(table)
+    return Sheet(
+        title="Average ranks over data sets",
+        heads=("Method", "Average rank", *(block.title for block in blocks)),
+        rows=tuple(
+            (label, f"{average:.2f}", *(f"{place:g}" for place in found.by_block[label]))
+            for label, average in sorted(found.average.items(), key=lambda item: item[1])
+        ),
+        notes=notes,
+    )
+
+
+def _line(test: PairedTest) -> tuple[str, ...]:
+    start = (test.label, "" if test.q is None else f"{test.q:g}", str(test.n))
+    if test.difference is None or test.low is None or test.high is None:
+        return (*start, test.note, *(MISSING,) * 4)
+    difference = f"{test.difference:+.2f} [{test.low:+.2f}, {test.high:+.2f}]"
+    t = (_p(test.t_p), _p(test.t_holm)) if test.t_p is not None else (test.note, MISSING)
+    wilcoxon = ("n too small", MISSING)
+    if test.wilcoxon_p is not None:
+        wilcoxon = (_p(test.wilcoxon_p), _p(test.wilcoxon_holm))
+    elif test.note == "identical":
+        wilcoxon = (test.note, MISSING)
+    return (*start, difference, *t, *wilcoxon)
+
+
+def _p(value: float | None) -> str:
+    if value is None:
+        return MISSING
+    return "< .001" if value < 0.001 else f"{value:.3f}".removeprefix("0")

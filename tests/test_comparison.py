@@ -1,0 +1,136 @@
+"""Our cells beside published numbers, and the report of them."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from pllbench.comparison import Compared, Scored, compare, not_run, to_report
+from pllbench.published import load_table
+from pllbench.records import Record
+from pllbench.tables import build
+from tests.records_factory import PROTOCOL, make_plan, make_record, make_records, make_spec
+
+CNAE9 = load_table("cnae9")
+
+
+def scored(records: list[Record], missing: int = 0) -> list[Compared]:
+    """The records against CNAE-9's table, by last10, where the last `missing` were not run."""
+    planned = make_plan([record.spec for record in records])
+    done = records[: len(records) - missing]
+    return compare([build(done, PROTOCOL, planned=planned)], CNAE9)
+
+
+def cnae9(accuracies: list[float], method: str = "cc", q: float = 0.1) -> list[Record]:
+    return make_records(accuracies, method=method, dataset="cnae9", q=q)
+
+
+def test_the_interval_is_welchs_against_the_runs_behind_the_published_digits() -> None:
+    ours = [93.0, 94.0, 93.4, 92.8, 94.4]
+    theirs = np.array([202, 202, 203]) / 216 * 100  # what 93.673 +- .218 is made of
+    [found] = scored(cnae9(ours))
+    expected = stats.ttest_ind(ours, theirs, equal_var=False).confidence_interval(0.95)
+    assert found.published_mean == 93.673
+    assert found.difference == pytest.approx(np.mean(ours) - 93.673)
+    assert (found.low, found.high) == pytest.approx(tuple(expected), abs=0.005)
+    assert (found.n, found.published_n, found.verdict) == (5, 3, "agrees")
+    assert found.source == "tab:performance-cmp-cnae"
+
+
+def test_verdicts() -> None:
+    [differs] = scored(cnae9([80, 80.5, 81]))
+    [short] = scored(cnae9([93.0, 94.0, 93.4]), missing=1)
+    [single] = scored(cnae9([93.7]))
+    assert (differs.verdict, short.verdict, single.verdict) == (
+        "differs",
+        "incomplete",
+        "incomplete",
+    )
+    assert (single.std, single.low) == (None, None)
+    assert single.difference == pytest.approx(0.027)
+
+
+def test_a_planned_cell_without_runs_is_not_run() -> None:
+    found = scored(cnae9([93.0, 94.0]) + cnae9([93.0, 94.0], method="rc"), missing=2)
+    assert [(one.method, one.verdict, one.mean) for one in found] == [
+        ("cc", "agrees", 93.5),
+        ("rc", "not run", None),
+    ]
+
+
+def test_two_sides_without_spread_agree_only_where_they_are_equal() -> None:
+    [entry] = [e for e in CNAE9 if e.matches("cc", "cnae9", "uniform", 0.1)]
+    same = entry.model_copy(update={"mean": 93.0, "std": 0.0})
+    table = build(cnae9([93.0, 93.0]), PROTOCOL)
+    assert compare([table], [same])[0].verdict == "agrees"
+    assert compare([table], [same.model_copy(update={"mean": 93.1})])[0].verdict == "differs"
+
+
+def test_a_supervised_row_is_compared_once_though_it_spans_the_columns() -> None:
+    records = make_records([95, 96], method="supervised", dataset="cnae9")
+    found = scored(records + cnae9([93, 94]) + cnae9([93, 94], q=0.3))
+    assert [(one.method, one.q) for one in found] == [
+        ("supervised", None),
+        ("cc", 0.1),
+        ("cc", 0.3),
+    ]
+
+
+def test_cells_that_the_paper_does_not_have_are_refused() -> None:
+    with pytest.raises(ValueError, match="the paper has no number for any cell here"):
+        compare([build(make_records([90, 91]), PROTOCOL)], CNAE9)
+
+
+def both_rules() -> Scored:
+    specs = [make_spec("cc", "cnae9", 0.1, seed) for seed in (0, 1, 2)]
+    specs += [make_spec("pico", "cnae9", 0.1, seed) for seed in (0, 1, 2)]
+    records = [
+        make_record(spec, 93.5 + spec.seed / 10, {"last": 80 + spec.seed / 10}) for spec in specs
+    ]
+    tables = [build(records, PROTOCOL, rule) for rule in ("last10", "last")]
+    return Scored("CNAE-9, uniform", compare(tables, CNAE9), records)
+
+
+def test_a_report_has_both_rules_in_one_line_and_says_what_ran_where() -> None:
+    report = to_report([both_rules()])
+    [sheet] = report.sheets
+    assert sheet.heads[:4] == ("Method", "q", "Published", "n")
+    assert sheet.heads[4::3] == ("last10", "last")
+    cc, pico = sheet.rows
+    assert cc[2:] == (
+        "93.67 ± 0.27",
+        "3",
+        "93.60 ± 0.10",
+        "-0.07 [-0.65, +0.51]",
+        "agrees",
+        "80.10 ± 0.10",
+        "-13.57 [-14.15, -12.99]",
+        "differs",
+    )
+    assert pico[2] == "91.67 ± 0.66 (n = 2)"
+    assert "last10: 2 agree, 0 differ, 0 incomplete, 0 not run." in sheet.notes
+    assert "6 runs on cpu" in sheet.notes[-1]
+    assert len(report.entries) == 4
+
+
+def test_several_tables_are_counted_and_those_without_runs_have_no_sheet() -> None:
+    birdsong = load_table("birdsong")
+    empty = Scored("BirdSong", not_run(birdsong, ("last10", "last"), PROTOCOL), [])
+    report = to_report([both_rules(), empty], "Reproduction")
+    counts, sheet = report.sheets
+    assert counts.rows == (
+        (
+            "CNAE-9, uniform",
+            "2",
+            "2 agree, 0 differ, 0 incomplete, 0 not run",
+            "0 agree, 2 differ, 0 incomplete, 0 not run",
+        ),
+        ("BirdSong", "7", *["0 agree, 0 differ, 0 incomplete, 7 not run"] * 2),
+        (
+            "All",
+            "9",
+            "2 agree, 0 differ, 0 incomplete, 7 not run",
+            "0 agree, 2 differ, 0 incomplete, 7 not run",
+        ),
+    )
+    assert sheet.title == "CNAE-9, uniform"
+    assert [entry.label for entry in report.entries][4:6] == ["CC", "RC"]

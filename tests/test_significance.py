@@ -1,0 +1,120 @@
+"""Paired tests and ranks of a table's rows."""
+
+import pytest
+from scipy import stats
+
+from pllbench.records import Record
+from pllbench.significance import PairedTest, paired_tests, ranks, to_report
+from pllbench.tables import build
+from tests.records_factory import PROTOCOL, make_plan, make_records
+
+CC = [90.0, 91.0, 92.5, 93.0, 94.0]
+RC = [89.0, 90.5, 92.7, 92.0, 93.1]
+
+
+def compared(records: list[Record], name: str = "cc") -> list[PairedTest]:
+    return paired_tests(build(records, PROTOCOL), name)
+
+
+def test_the_t_test_is_scipys_paired_one_and_five_pairs_are_too_few_for_wilcoxon() -> None:
+    [found] = compared(make_records(CC, method="cc") + make_records(RC, method="rc"))
+    assert found.t_p == pytest.approx(stats.ttest_rel(CC, RC).pvalue)
+    assert found.difference == pytest.approx(0.64)
+    assert (found.n, found.wilcoxon_p, found.note) == (5, None, "")
+
+
+def test_six_pairs_are_enough_for_wilcoxon() -> None:
+    a, b = [*CC, 95.0], [*RC, 94.5]
+    [found] = compared(make_records(a, method="cc") + make_records(b, method="rc"))
+    assert found.wilcoxon_p == pytest.approx(stats.wilcoxon(a, b, method="exact").pvalue)
+
+
+def test_p_values_are_adjusted_over_the_whole_table() -> None:
+    records = [
+        record
+        for q in (0.3, 0.7)
+        for method, shift in (("cc", 0.0), ("rc", 0.2), ("proden", 0.6))
+        for record in make_records(
+            [a + shift * (i + q) for i, a in enumerate(CC)], method=method, q=q
+        )
+    ]
+    found = compared(records)
+    smallest = min(found, key=lambda test: test.t_p or 1)
+    assert len(found) == 4
+    assert smallest.t_holm == pytest.approx(4 * (smallest.t_p or 0))
+
+
+@pytest.mark.parametrize(
+    ("other", "note"), [(CC, "identical"), ([a + 1 for a in CC], "no spread"), ([90.0], "n = 1")]
+)
+def test_differences_without_a_test_say_why(other: list[float], note: str) -> None:
+    records = make_records(CC[: len(other)], method="cc") + make_records(other, method="rc")
+    [found] = compared(records)
+    assert (found.note, found.t_p, found.t_holm) == (note, None, None)
+
+
+def test_missing_runs_are_not_tested() -> None:
+    records = make_records(CC, method="cc") + make_records(RC, method="rc")
+    planned = make_plan([record.spec for record in records])
+    [found] = paired_tests(build(records[:-1], PROTOCOL, planned=planned), "cc")
+    assert (found.note, found.n, found.difference) == ("incomplete", 0, None)
+
+
+def test_a_row_that_is_not_there_or_there_twice_is_refused() -> None:
+    records = make_records(CC, method="cc") + make_records(RC, method="rc")
+    with pytest.raises(ValueError, match=r"--tests nobody: must be one of .*: CC|cc, rc"):
+        compared(records, "nobody")
+    twice = records + make_records(CC, method="cc", train={"epochs": 5})
+    with pytest.raises(ValueError, match=r"--tests cc: 2 rows on digits \(CC, CC \(epochs=5\)\)"):
+        compared(twice)
+
+
+def several() -> list[Record]:
+    """Three methods on three data sets; RC wins at each q of digits, but not on average."""
+    values = {
+        "cc": {0.3: 90.0, 0.7: 80.0, "birdsong": 70.0, "lost": 60.0},
+        "rc": {0.3: 90.5, 0.7: 80.5, "birdsong": 69.0, "lost": 60.0},
+        "proden": {0.3: 89.0, 0.7: 79.0, "birdsong": 68.0, "lost": 59.0},
+    }
+    records = make_records([99, 98], method="supervised")
+    for method, columns in values.items():
+        for column, mean in columns.items():
+            half = 1.5 if method == "rc" else 1.0
+            accuracies = [mean - half, mean + half]
+            if isinstance(column, str):
+                records += make_records(accuracies, method=method, dataset=column, q=None)
+            else:
+                records += make_records(accuracies, method=method, q=column)
+    return records
+
+
+def test_the_noise_rates_of_a_data_set_are_one_block() -> None:
+    found, notes = ranks(build(several(), PROTOCOL))
+    assert found.num_blocks == 3
+    assert found.by_block == {"CC": (2, 1, 1.5), "RC": (1, 2, 1.5), "PRODEN": (3, 3, 3)}
+    assert found.average == {"CC": 1.5, "RC": 1.5, "PRODEN": 3.0}
+    assert any("k = 3 over N = 3: 1.91" in note for note in notes)
+
+
+def test_absence_is_not_rewarded() -> None:
+    records = [r for r in several() if (r.spec.method, r.spec.dataset) != ("rc", "lost")]
+    found, notes = ranks(build(records, PROTOCOL))
+    assert set(found.average) == {"CC", "PRODEN"}
+    assert notes[-1] == "Left out, since runs are missing: RC."
+
+
+def test_too_few_data_sets_are_said_to_be_too_few() -> None:
+    records = [r for r in several() if r.spec.dataset == "lost"]
+    assert "N is too small" in " ".join(ranks(build(records, PROTOCOL))[1])
+
+
+def test_a_report_has_the_tests_of_each_data_set_and_the_ranks() -> None:
+    table = build(several(), PROTOCOL)
+    report = to_report(paired_tests(table, "rc"), table)
+    assert [sheet.title for sheet in report.sheets] == [
+        "RC on Digits",
+        "RC on BirdSong",
+        "RC on Lost",
+        "Average ranks over data sets",
+    ]
+    assert report.sheets[-1].rows[-1] == ("PRODEN", "3.00", "3", "3", "3")
