@@ -48,9 +48,7 @@ class Loader:
         order_stream = torch.Generator().manual_seed(stream_seed(self.seed, "order", epoch))
         order = torch.randperm(len(self.x), generator=order_stream).to(self.x.device)
         for number, index in enumerate(order.split(self._chunk_size)):
-            rows = self.x[index]
-            drawn = [self._draw(rows, epoch, slot, number) for slot in range(len(self.roles))]
-            yield from self._batches(drawn, index)
+            yield from self._batches(self._draw_all(index, epoch, number), index)
 
     def batches(self) -> Iterator[Batch]:
         """Plain instances in order, one view each: `pllbench.method.TrainView`."""
@@ -63,6 +61,10 @@ class Loader:
         """A whole number of batches, so that only an epoch's last batch is short."""
         return max(1, CHUNK // self.batch_size) * self.batch_size
 
+    def _draw_all(self, index: Tensor, epoch: int, chunk: int) -> list[Tensor]:
+        rows = self.x[index]
+        return [self._draw(rows, epoch, slot, chunk) for slot in range(len(self.roles))]
+
     def _draw(self, rows: Tensor, epoch: int, slot: int, chunk: int) -> Tensor:
         generator = torch.Generator(rows.device)
         generator.manual_seed(stream_seed(self.seed, "views", epoch, slot, chunk))
@@ -70,6 +72,10 @@ class Loader:
 
     def _batches(self, drawn: list[Tensor], index: Tensor) -> Iterator[Batch]:
         candidates = self.candidates[index].split(self.batch_size)
+        indices = index.split(self.batch_size)
         views = zip(*(view.split(self.batch_size) for view in drawn), strict=True)
-        for x, i, sets in zip(views, index.split(self.batch_size), candidates, strict=True):
+        for x, i, sets in zip(views, indices, candidates, strict=True):
+            if i is indices[-1]:
+                # Who holds on to it while the next chunk is drawn must not hold this whole chunk.
+                x = tuple(view.clone() for view in x)  # noqa: PLW2901
             yield Batch(x=x, index=i, candidates=sets)

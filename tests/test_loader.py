@@ -128,3 +128,17 @@ def test_no_global_generator_is_read_or_moved() -> None:
     before = torch.get_rng_state()
     list(loader(roles=("weak", "strong")).epoch(0))
     assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_a_batch_that_is_held_holds_no_chunk() -> None:
+    """A chunk of views is large; while the next one is drawn, only a batch of it may stay."""
+    x = torch.zeros(3 * CHUNK, 2)
+    sets = torch.ones(len(x), 2, dtype=torch.bool)
+    loader = Loader(x, sets, make_views(x), ("weak", "strong"), 64, 0)
+    held = [
+        batch.x[slot].untyped_storage().nbytes()
+        for number, batch in enumerate(loader.epoch(0), start=1)
+        for slot in (0, 1)
+        if number % (CHUNK // 64) == 0
+    ]
+    assert held == [64 * 2 * 4] * 6

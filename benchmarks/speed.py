@@ -1,0 +1,319 @@
+"""Speed and memory of the image path: views beside PIL, training beside its bare network passes.
+
+    python benchmarks/speed.py [--json] [--device cpu|cuda] [--networks a,b] [--methods a,b]
+                               [--images N] [--data-dir DIR]
+
+Images are CIFAR-10's where the data directory has them, else random ones of their size.
+
+views: microseconds an image on one core, beside the same pipeline in PIL and torchvision
+transforms, item by item; `ratio` is the time of one weak and two strong views there by that here.
+
+trainer: images a second of an epoch of each method in the second half of its schedule, its views
+and bookkeeping included, beside its bare work: the very passes through its networks that a step
+makes (recorded, not guessed), forward and backward or forward alone, and the optimizer's step, on
+inputs that lie ready. Both take turns; the medians of the turns are divided. The images of an epoch
+are one chunk of views.
+
+memory: MiB of all tensors that are alive while a CIFAR-10-sized run of each method iterates over
+its batches, its network left out, beside the images and one chunk of views.
+"""
+
+import argparse
+import gc
+import json
+import statistics
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torchvision import transforms
+from torchvision.transforms.functional import to_pil_image
+
+from pllbench import datasets
+from pllbench.catalogue import DATASETS
+from pllbench.datasets import Dataset
+from pllbench.grid import Selection, plan
+from pllbench.loader import CHUNK, Loader
+from pllbench.method import Batch, Method, Network
+from pllbench.protocol import Setting
+from pllbench.registry import load_method, method_entries
+from pllbench.spec import ViewSpec
+from pllbench.task import Task, make_task
+from pllbench.trainer import build
+from pllbench.views import Views, image_statistics
+
+BATCH = 64
+TURNS = 3
+NETWORKS = ("small_cnn", "resnet18")
+IMAGES = {"small_cnn": 2048, "resnet18": 128}
+"""Images of an epoch on the CPU, by network."""
+
+
+def cifar10(num_rows: int, data_dir: Path, num_test: int = 1) -> Dataset:
+    """The first training images of CIFAR-10, or random ones."""
+    try:
+        whole = datasets.load("cifar10", data_dir)
+    except ValueError:
+        generator = torch.Generator().manual_seed(0)
+        shape = (num_rows + num_test, 3, 32, 32)
+        x = torch.randint(256, shape, generator=generator, dtype=torch.uint8)
+        y = torch.randint(10, shape[:1], generator=generator)
+    else:
+        x, y = whole.x[: num_rows + num_test].clone(), whole.y[: num_rows + num_test]
+    return Dataset("cifar10", x, y, 10, split_by="fixed", num_train=num_rows)
+
+
+# Views.
+
+
+class PilCutout:
+    """A black square on a tensor image, as DPLL's code has it."""
+
+    def __call__(self, image: Tensor) -> Tensor:
+        """The image [K, H, W] with the square, in place."""
+        row, column = torch.randint(32, (2,)).tolist()
+        image[:, max(0, row - 8) : row + 8, max(0, column - 8) : column + 8] = 0
+        return image
+
+
+def pil_views() -> dict[str, Callable[[Any], Tensor]]:
+    """Weak and strong view of a PIL image, in torchvision's transforms."""
+    mean, std = DATASETS["cifar10"].pixels or ((), ())
+    crop = [
+        transforms.RandomHorizontalFlip(),
+        transforms.RandomCrop(32, 4, padding_mode="reflect"),
+    ]
+    tensor = [transforms.ToTensor(), transforms.Normalize(mean, std)]
+    policy = transforms.AutoAugment(transforms.AutoAugmentPolicy.CIFAR10)
+    hole = [transforms.ToTensor(), PilCutout(), transforms.ToPILImage()]
+    return {
+        "weak": transforms.Compose([*crop, *tensor]),
+        "strong": transforms.Compose([*crop, *hole, policy, *tensor]),
+    }
+
+
+def time_views(dataset: Dataset) -> dict[str, float]:
+    """Microseconds of processor time an image, ours and PIL's, and the ratio."""
+    x = dataset.x[:CHUNK]
+    spec = ViewSpec()
+    views = Views("image", spec, image_statistics(x, DATASETS["cifar10"], spec))
+    images = [to_pil_image(image) for image in x[:500]]
+    found: dict[str, list[float]] = {}
+    for turn in range(TURNS + 1):  # the first warms up
+        for role, transform in pil_views().items():
+            generator = torch.Generator().manual_seed(turn)
+            clock = time.process_time()
+            views.draw(role, x, generator)
+            middle = time.process_time()
+            for image in images:
+                transform(image)
+            end = time.process_time()
+            if turn:
+                found.setdefault(f"{role}_us", []).append(1e6 * (middle - clock) / len(x))
+                found.setdefault(f"pil_{role}_us", []).append(1e6 * (end - middle) / len(images))
+    us = {name: statistics.median(values) for name, values in found.items()}
+    theirs = us["pil_weak_us"] + 2 * us["pil_strong_us"]
+    return us | {"ratio": theirs / (us["weak_us"] + 2 * us["strong_us"])}
+
+
+# Training.
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One pass of a step through a network."""
+
+    network: Network
+    x: Tensor
+    backward: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A method ready to train."""
+
+    method: Method[Any]
+    loader: Loader
+    optimizer: torch.optim.Optimizer
+    device: torch.device
+
+    def now(self) -> float:
+        """Seconds: of this process on the CPU, where others share it; of the clock on a GPU."""
+        if self.device.type == "cuda":
+            torch.cuda.synchronize()
+            return time.perf_counter()
+        return time.process_time()
+
+    def step(self, batch: Batch) -> None:
+        """What the trainer does with a batch."""
+        loss = self.method.loss(batch).loss
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        self.optimizer.step()
+        with torch.no_grad():
+            self.method.after_step(batch)
+
+    def bare_step(self, passes: Iterable[Pass]) -> None:
+        """The passes of a step alone, and the optimizer's step."""
+        total = torch.zeros((), device=self.device)
+        for each in passes:
+            with torch.set_grad_enabled(each.backward):
+                logits, features = each.network(each.x)
+            if each.backward:
+                total = total + logits.mean() + features.mean()
+        self.optimizer.zero_grad(set_to_none=True)
+        total.backward()
+        self.optimizer.step()
+
+
+def contender(
+    name: str, network: str, dataset: Dataset, device: torch.device, bf16: bool
+) -> Contender:
+    """A method on CIFAR-10 images under the protocol, but at batch 64 for all."""
+    train = {"network": network, "batch_size": BATCH}
+    if bf16:
+        train |= {"precision": "bf16", "channels_last": True}
+    flag = Setting(reason="speed", train=train)
+    rates = () if load_method(name).labels == "true" else (0.3,)
+    selection = Selection(
+        methods=(name,), datasets=("cifar10",), q=rates, seeds=(0,), flags=(flag,)
+    )
+    [run] = plan(selection)
+    task: Task = make_task(run.spec, dataset, device)
+    method = build(run.spec, load_method(name), task)
+    method.epoch = run.spec.train.epochs * 6 // 10
+    loader = Loader(task.x, task.candidates, task.views, method.views, BATCH, seed=0)
+    with torch.no_grad():
+        method.on_epoch_start(loader)
+    optimizer = torch.optim.SGD(method.parameters(), lr=1e-4, momentum=0.9, weight_decay=1e-4)
+    return Contender(method.train(), loader, optimizer, device)
+
+
+def recorded(entry: Contender, batch: Batch) -> list[Pass]:
+    """The passes through networks that a step of the method makes."""
+    passes: list[Pass] = []
+
+    def note(network: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+        assert isinstance(network, Network)
+        backward = torch.is_grad_enabled() and any(p.requires_grad for p in network.parameters())
+        passes.append(Pass(network, inputs[0], backward))
+
+    networks = [module for module in entry.method.modules() if isinstance(module, Network)]
+    handles = [module.register_forward_pre_hook(note) for module in networks]
+    entry.step(batch)
+    for handle in handles:
+        handle.remove()
+    return passes
+
+
+def time_training(entry: Contender) -> dict[str, float]:
+    """Images a second of an epoch, of its bare work, and their quotient."""
+    passes = [recorded(entry, batch) for batch in entry.loader.epoch(0)]
+    num_images, num_steps = len(entry.loader.x), len(entry.loader)
+    ours, bare = [], []
+    for turn in range(1, TURNS + 1):
+        clock = entry.now()
+        for batch in entry.loader.epoch(turn):
+            entry.step(batch)
+        middle = entry.now()
+        for _, step in zip(range(num_steps), cycle(passes), strict=False):
+            entry.bare_step(step)
+        ours.append(middle - clock)
+        bare.append(entry.now() - middle)
+    seconds, bare_seconds = statistics.median(ours), statistics.median(bare)
+    return {
+        "images_per_s": num_images / seconds,
+        "bare_images_per_s": num_images / bare_seconds,
+        "efficiency": bare_seconds / seconds,
+    }
+
+
+# Memory.
+
+
+def alive() -> dict[int, int]:
+    """Bytes of every storage that a tensor of this process refers to, by its address."""
+    found: dict[int, int] = {}
+    for thing in gc.get_objects():
+        if issubclass(type(thing), Tensor):  # isinstance would wake up lazy attributes of others
+            storage = thing.untyped_storage()
+            found[storage.data_ptr()] = storage.nbytes()
+    return found
+
+
+def memory(name: str, dataset: Dataset) -> dict[str, float]:
+    """MiB of images, of a chunk of views, and of all that a run holds besides its networks."""
+    gc.collect()
+    before = alive()
+    before.pop(dataset.x.untyped_storage().data_ptr(), None)
+    entry = contender(name, "small_cnn", dataset, torch.device("cpu"), bf16=False)
+    for parameter in (*entry.method.parameters(), *entry.method.buffers()):
+        before[parameter.untyped_storage().data_ptr()] = 0
+    most, num_views = 0, len(entry.method.views)
+    for number, _ in enumerate(entry.loader.epoch(0)):
+        if number % (CHUNK // BATCH) < 2:  # the ends of chunks
+            held = sum(size for place, size in alive().items() if place not in before)
+            most = max(most, held)
+        if number > CHUNK // BATCH:
+            break
+    chunk = min(CHUNK, len(entry.loader.x)) * num_views * dataset.x[0].numel() * 4
+    unit = 2**20
+    return {
+        "images_mib": dataset.x.nbytes / unit,
+        "chunk_mib": chunk / unit,
+        "held_mib": most / unit,
+        "rest_mib": (most - dataset.x.nbytes - chunk) / unit,
+    }
+
+
+def names(text: str) -> list[str]:
+    """A comma-separated list."""
+    return [part for part in text.split(",") if part]
+
+
+def measured(arguments: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The parts of the output, as they are measured."""
+    device = torch.device(arguments.device)
+    yield "views", time_views(cifar10(CHUNK, arguments.data_dir))
+    trainer: dict[str, dict[str, dict[str, float]]] = {}
+    for network in names(arguments.networks):
+        size = arguments.images or (CHUNK if device.type == "cuda" else IMAGES.get(network, 128))
+        dataset = cifar10(size, arguments.data_dir)
+        trainer[network] = {
+            name: time_training(contender(name, network, dataset, device, arguments.bf16))
+            for name in names(arguments.methods)
+        }
+    yield "trainer", trainer
+    whole = cifar10(49_999, arguments.data_dir)
+    yield "memory", {name: memory(name, whole) for name in names(arguments.methods)}
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--networks", default=",".join(NETWORKS))
+    parser.add_argument("--methods", default=",".join(sorted(method_entries())))
+    parser.add_argument("--images", type=int, help="images of an epoch")
+    parser.add_argument("--bf16", action="store_true", help="bf16 autocast and channels_last")
+    parser.add_argument("--data-dir", type=Path, default=Path("data"))
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    found = dict(measured(arguments))
+    if arguments.json:
+        print(json.dumps(found))
+        return
+    for part, values in found.items():
+        print(part)
+        for key, value in values.items():
+            print(f"  {key:16} {value}")
+
+
+if __name__ == "__main__":
+    main()
