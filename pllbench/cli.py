@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +15,7 @@ from pllbench.flags import SelectionFlags, with_selection
 
 if TYPE_CHECKING:
     from pllbench.cells import Table
+    from pllbench.engines import Engine
     from pllbench.sheets import Report
 
 app = typer.Typer(
@@ -28,7 +29,7 @@ OK, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 """Exit codes: all done; some run failed; the request was wrong; stopped by the user."""
 
 Device = StrEnum("Device", ["auto", "cpu", "cuda"])
-EngineName = StrEnum("EngineName", ["local"])
+EngineName = StrEnum("EngineName", ["local", "ray"])
 Format = StrEnum("Format", ["rich", "latex", "markdown", "csv", "json"])
 SelectName = StrEnum(
     "SelectName", ["last10", "last", "covering_rate", "approximated_accuracy", "oracle"]
@@ -70,7 +71,16 @@ def run(
     timeout: Annotated[
         float | None, typer.Option("--timeout", min=0, help="Seconds after which a run fails.")
     ] = None,
-    engine: Annotated[EngineName, typer.Option("--engine")] = EngineName.local,
+    engine: Annotated[
+        EngineName, typer.Option("--engine", help="Here, or on a Ray cluster.")
+    ] = EngineName.local,
+    address: Annotated[
+        str | None, typer.Option("--address", help="Of the Ray cluster; RAY_ADDRESS by default.")
+    ] = None,
+    gpus_per_run: Annotated[
+        float | None,
+        typer.Option("--gpus-per-run", min=0, max=1, help="With Ray; 1 where there are GPUs."),
+    ] = None,
     results: Results = Path("results"),
     data_dir: DataDir = Path("data"),
     dry_run: Annotated[
@@ -87,22 +97,34 @@ def run(
     from pllbench.runner import Options, run_grid
     from pllbench.runs import name_of
 
-    assert engine == EngineName.local, "the only engine so far"
+    on_ray = engine == EngineName.ray
+    if not on_ray and (address is not None or gpus_per_run is not None):
+        raise ValueError("--address and --gpus-per-run: only with --engine ray")
     if timeout == 0:
         raise ValueError("--timeout 0: must be more than 0 seconds")
     planned = plan(flags.selection())
     if dry_run:
         console.show_plan(planned, results)
         return
-    if device == Device.cuda and not torch.cuda.is_available():
+    if device == Device.cuda and not on_ray and not torch.cuda.is_available():
         raise ValueError("--device cuda: no CUDA device here; use --device cpu")
-    on_gpu = device != Device.cpu and torch.cuda.is_available()
-    local = LocalEngine(jobs or (1 if on_gpu else _cores()), timeout)
+    executing: Engine
+    if on_ray:
+        executing = _ray_engine(
+            device=device.value,
+            address=address,
+            jobs=jobs,
+            timeout=timeout,
+            gpus_per_run=gpus_per_run,
+        )
+    else:
+        on_gpu = device != Device.cpu and torch.cuda.is_available()
+        executing = LocalEngine(jobs or (1 if on_gpu else _cores()), timeout)
     options = Options(results, data_dir, device.value, noisy_candidates, checkpoint_every)
     try:
-        summary = run_grid(planned, local, options, Console(stderr=True))
+        summary = run_grid(planned, executing, options, Console(stderr=True))
     finally:
-        local.close()
+        executing.close()
     if summary.done or summary.skipped:
         console.show_table(contents.load(flags, results).table())
     sys.stdout.flush()
@@ -210,11 +232,15 @@ def plot(
 
 
 @app.command("list")
-def list_(what: Annotated[listing.Kind, typer.Argument()], as_json: Json = False) -> None:
+def list_(
+    what: Annotated[listing.Kind, typer.Argument()],
+    results: Results = Path("results"),
+    as_json: Json = False,
+) -> None:
     """List what the command line can name."""
     from pllbench import console
 
-    rows = listing.rows(what)
+    rows = listing.rows(what, results)
     if as_json:
         console.write(json.dumps(rows, indent=1) + "\n")
     else:
@@ -282,8 +308,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except ValueError as error:
         complain(str(error))
         code = WRONG
-    except (KeyboardInterrupt, typer.Abort):
-        complain("stopped; what was done is kept")
+    except KeyboardInterrupt:  # outside of a command: typer gives the same code within one
         code = INTERRUPTED
     except (BrokenPipeError, SystemExit) as error:
         # The reader of a pipe has seen enough; typer and rich turn that into exit code 1.
@@ -292,6 +317,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = OK
     sys.exit(code)
+
+
+def _ray_engine(**options: Any) -> "Engine":
+    """The engine of `--engine ray`; Ray is an extra."""
+    try:
+        from pllbench.ray_engine import RayEngine
+    except ModuleNotFoundError as error:
+        if error.name != "ray":
+            raise
+        message = "--engine ray: Ray is not installed; pip install 'pllbench[ray]'"
+        raise ValueError(message) from error
+    return RayEngine(**options)
 
 
 def _cores() -> int:

@@ -4,13 +4,14 @@ import multiprocessing
 import signal
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Protocol
 
+from pllbench.datasets import Dataset
 from pllbench.execution import Job, execute
 from pllbench.records import Curves, Record
 from pllbench.trainer import Interrupted, Progress
@@ -91,6 +92,19 @@ class Engine(Protocol):
     def close(self) -> None:
         """End all workers at once."""
         ...
+
+
+def attempt(
+    job: Job, on_epoch: Callable[[Progress], bool], dataset: Dataset | None = None
+) -> Finished | Failed | Stopped:
+    """Execute a job in this process: `execute`, with whatever a method raises as an event."""
+    try:
+        return Finished(job, *execute(job, on_epoch, dataset))
+    except Interrupted:
+        return Stopped(job)
+    except Exception as error:  # noqa: BLE001 - it fails its run alone
+        reason = ": ".join(filter(None, (type(error).__name__, str(error))))
+        return Failed(job, reason, traceback.format_exc())
 
 
 class _Worker:
@@ -222,7 +236,7 @@ def _cause_of_death(code: int | None) -> str:
     return f"the worker ended with exit code {code}"
 
 
-class _RunnerGone(Exception):  # noqa: N818 - a state, not an error
+class _RunnerGone(BaseException):  # no error of the run, so `attempt` lets it pass
     """The process at the other end of the pipe has died."""
 
 
@@ -251,15 +265,7 @@ def _execute(job: Job, connection: Connection) -> Event:
         _receive_job(connection)  # a request to stop
         return False
 
-    try:
-        return Finished(job, *execute(job, on_epoch))
-    except Interrupted:
-        return Stopped(job)
-    except _RunnerGone:
-        raise
-    except Exception as error:  # noqa: BLE001 - whatever a method raises fails its run alone
-        reason = ": ".join(filter(None, (type(error).__name__, str(error))))
-        return Failed(job, reason, traceback.format_exc())
+    return attempt(job, on_epoch)
 
 
 def _receive_job(connection: Connection) -> Job | None:

@@ -318,7 +318,7 @@ def test_status_counts_a_selection(grid: Path) -> None:
         ("datasets", "digits", {"name", "title", "kind", "candidates", "file"}),
         ("networks", "linear", {"name"}),
         ("candidates", "uniform", {"name"}),
-        ("benchmarks", "birdsong", {"name", "title"}),
+        ("benchmarks", "birdsong", {"name", "runs", "done", "hours_left", "unestimated", "title"}),
     ],
 )
 def test_lists(what: str, name: str, keys: set[str]) -> None:
@@ -542,6 +542,9 @@ WRONG = {
     "run --methods cc --timeout nan": "Invalid value for '--timeout'",
     "run --methods cc --engine rya": "Invalid value for '--engine': 'rya' is not one of 'local'",
     "run --methods cc --device gpu": "'gpu' is not one of 'auto', 'cpu', 'cuda'.",
+    "run --methods cc --address 10.0.0.1:6379": "--address and --gpus-per-run: only with --engine",
+    "run --methods cc --gpus-per-run 0.5": "--address and --gpus-per-run: only with --engine ray",
+    "run --methods cc --engine ray --gpus-per-run 2": "Invalid value for '--gpus-per-run'",
     "data digits --q 2": "Invalid value for '--q'",
     # Benchmark files.
     "run --benchmark gone.toml": "gone.toml: not readable",
@@ -609,6 +612,14 @@ def test_cuda_without_a_device() -> None:
     assert answer == Answer(
         2, "", "pllbench: --device cuda: no CUDA device here; use --device cpu\n"
     )
+
+
+def test_ray_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)  # as where it is not installed
+    monkeypatch.delitem(sys.modules, "pllbench.ray_engine", raising=False)
+    answer = pllbench("run", "--methods", "cc", "--engine", "ray")
+    message = "pllbench: --engine ray: Ray is not installed; pip install 'pllbench[ray]'\n"
+    assert answer == Answer(2, "", message)
 
 
 def test_huge_seeds_are_seeds(workshop: Path, tmp_path: Path) -> None:
