@@ -139,7 +139,7 @@ class Block:
     def heading(self, column: Column) -> str:
         """Printed head of a column; names the process where the block has several."""
         if column.q is None:
-            return "real candidate sets" if len(self.columns) > 1 else "accuracy"
+            return f"{column.candidates} candidate sets" if len(self.columns) > 1 else "accuracy"
         several = len({c.candidates for c in self.columns}) > 1
         return f"{column.candidates}, q = {column.q:g}" if several else f"q = {column.q:g}"
 

@@ -46,9 +46,9 @@ def show_columns(rows: Sequence[Mapping[str, object]]) -> None:
     """Rows of equal keys, under a header."""
     view = RichTable(box=None, pad_edge=False, header_style="bold")
     for column in rows[0] if rows else ():
-        view.add_column(column, overflow="fold")
+        view.add_column(column, overflow="fold", no_wrap=column == "name")
     for row in rows:
-        view.add_row(*(Text(str(value)) for value in row.values()))
+        view.add_row(*(Text("" if value is None else str(value)) for value in row.values()))
     if rows:
         Console().print(view)
 

@@ -1,6 +1,10 @@
-"""What the command line can name, by kind: the rows of `pllbench list`. Needs no torch."""
+"""What the command line can name, by kind: the rows of `pllbench list`.
+
+Needs no torch, except for benchmarks, whose runs are counted.
+"""
 
 from enum import StrEnum
+from pathlib import Path
 from typing import get_args
 
 from pllbench import protocol
@@ -13,8 +17,11 @@ Kind = StrEnum("Kind", ["methods", "variants", "datasets", "networks", "candidat
 Row = dict[str, object]
 
 
-def rows(kind: Kind) -> list[Row]:
-    """One row for each thing of a kind; its `name` is what flags take."""
+def rows(kind: Kind, results: Path) -> list[Row]:
+    """One row for each thing of a kind; its `name` is what flags take.
+
+    Benchmarks say how many of their runs have a record in the folder `results`.
+    """
     match kind:
         case Kind.methods:
             return [
@@ -41,7 +48,28 @@ def rows(kind: Kind) -> list[Row]:
         case Kind.candidates:
             return [{"name": name} for name in get_args(Process)]
         case Kind.benchmarks:
-            return [
-                {"name": name, "title": protocol.load_benchmark(name).title}
-                for name in protocol.benchmark_names()
-            ]
+            return _benchmarks(results)
+
+
+def _benchmarks(results: Path) -> list[Row]:
+    """The benchmarks, and how far each is: runs, runs done, and an estimate of the hours left."""
+    from pllbench import records
+    from pllbench.grid import Selection, plan
+    from pllbench.runs import outlook
+
+    found, _ = records.query(results)
+    listed: list[Row] = []
+    for name in protocol.benchmark_names():
+        benchmark = protocol.load_benchmark(name)
+        far = outlook(plan(Selection(benchmark=benchmark)), found)
+        listed.append(
+            {
+                "name": name,
+                "runs": far.runs,
+                "done": far.done,
+                "hours_left": None if far.hours_left is None else round(far.hours_left, 1),
+                "unestimated": far.unestimated,
+                "title": benchmark.title,
+            }
+        )
+    return listed

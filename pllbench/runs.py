@@ -1,12 +1,15 @@
 """The state of runs, from the results folder alone; needs no torch."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 
 from pllbench import records
 from pllbench.grid import PlannedRun
+from pllbench.records import Record
+from pllbench.spec import RunSpec
 from pllbench.workspace import Workspace
 
 
@@ -29,6 +32,49 @@ class Status:
     missing: int
     failures: tuple[tuple[str, str], ...] = ()
     unreadable: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """How far a selection is.
+
+    Attributes:
+        runs: number of its runs.
+        done: those with a record.
+        hours_left: estimated hours of the others one after the other, where there is a record to
+            judge from; None where there is none for any of them.
+        unestimated: number of the others where there is none.
+    """
+
+    runs: int
+    done: int
+    hours_left: float | None
+    unestimated: int
+
+
+def outlook(planned: Sequence[PlannedRun], found: Sequence[Record]) -> Outlook:
+    """How far the runs of a selection are; time is judged by the records in `found`.
+
+    An epoch is taken to last as long as those of the same method, data set and network.
+    """
+    epochs: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+    for record in found:
+        epochs[_kind(record.spec)] += [record.provenance.seconds / record.spec.train.epochs]
+    done = {record.run_id for record in found}
+    specs = {run.spec.run_id: run.spec for run in planned}  # rows may share runs
+    left = [spec for run_id, spec in specs.items() if run_id not in done]
+    known = [spec for spec in left if _kind(spec) in epochs]
+    hours = sum(fmean(epochs[_kind(spec)]) * spec.train.epochs for spec in known) / 3600
+    return Outlook(
+        runs=len(specs),
+        done=len(specs) - len(left),
+        hours_left=hours if known or not left else None,
+        unestimated=len(left) - len(known),
+    )
+
+
+def _kind(spec: RunSpec) -> tuple[str, str, str]:
+    return spec.method, spec.dataset, spec.train.network
 
 
 def name_of(run: PlannedRun) -> str:

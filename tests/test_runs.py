@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pllbench import records
-from pllbench.runs import Status, folder_status, name_of, selection_status
+from pllbench.runs import Outlook, Status, folder_status, name_of, outlook, selection_status
 from pllbench.workspace import Workspace
 from tests.records_factory import make_plan, make_record, make_spec
 
@@ -61,3 +61,18 @@ def test_names_of_runs() -> None:
     generated, real = make_plan([make_spec(seed=7), make_spec(dataset="lost", q=None)])
     assert name_of(generated) == "CC · digits q=0.3 · seed 7"
     assert name_of(real) == "CC · lost · seed 0"
+
+
+def test_hours_left_are_judged_by_epochs_of_the_same_method_and_data_set() -> None:
+    record = make_record(make_spec(seed=0), 90.0)
+    timed = record.model_copy(
+        update={"provenance": record.provenance.model_copy(update={"seconds": 3600.0})}
+    )
+    specs = [make_spec(seed=seed) for seed in (0, 1)]
+    specs += [make_spec(seed=2, train={"epochs": 400}), make_spec("rc"), make_spec("rc", seed=1)]
+    twice = make_plan([*specs, *specs])  # rows may share runs
+    assert outlook(twice, [timed]) == Outlook(runs=5, done=1, hours_left=3.0, unestimated=2)
+
+
+def test_without_records_no_hours_are_estimated() -> None:
+    assert outlook(make_plan([make_spec()]), []) == Outlook(1, 0, None, 1)

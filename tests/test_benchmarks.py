@@ -1,0 +1,57 @@
+"""The benchmark files: what they regenerate, and that they share runs."""
+
+from functools import cache
+
+import pytest
+
+from pllbench.grid import PlannedRun, Selection, plan
+from pllbench.protocol import benchmark_names, load_benchmark
+from pllbench.published import load_table, table_names
+
+FIGURES = {"noise_rates", "tau"}
+
+
+@cache
+def planned(name: str) -> list[PlannedRun]:
+    return plan(Selection(benchmark=load_benchmark(name)))
+
+
+def run_ids(name: str, row: str) -> set[str]:
+    return {run.spec.run_id for run in planned(name) if run.name == row}
+
+
+@pytest.mark.parametrize("name", table_names())
+def test_every_published_number_is_in_the_grid_of_its_table(name: str) -> None:
+    columns = set()
+    for run in planned(name):
+        spec = run.spec
+        process = spec.candidates.process if spec.candidates else "real"
+        columns.add((run.name, spec.dataset, None if spec.labels == "true" else process, spec.q))
+    for entry in load_table(name):
+        assert any(entry.matches(*column) for column in columns), entry
+
+
+def test_every_table_and_figure_has_a_benchmark() -> None:
+    assert {*table_names(), *FIGURES} <= set(benchmark_names())
+
+
+@pytest.mark.parametrize("name", benchmark_names())
+def test_every_benchmark_resolves(name: str) -> None:
+    assert planned(name)
+    assert load_benchmark(name).title
+
+
+def test_tables_share_their_runs() -> None:
+    main = run_ids("uniform_images", "asyco")
+    for name in ("ablation_auxiliary", "ablation_syco", "ablation_correction", "noise_rates"):
+        assert run_ids(name, "asyco") <= main
+    assert run_ids("ablation_augmentation", "asyco-2-strong") == run_ids("ablation_syco", "asyco")
+    assert run_ids("backbone", "dpll") <= run_ids("uniform_images", "dpll")
+
+
+def test_the_grids_have_the_papers_size() -> None:
+    sizes = {name: len({run.spec.run_id for run in planned(name)}) for name in table_names()}
+    # 8 methods on 4 rates of 3 data sets, but supervised once each; 3 seeds
+    assert sizes["uniform_images"] == (7 * 4 + 1) * 3 * 3
+    assert sizes["cnae9"] == (7 * 4 + 1) * 5
+    assert sizes["ablation_augmentation"] == 4 * 3 * 3
