@@ -9,6 +9,8 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from pllbench.spec import PROCESS_OPTIONS
+
 if TYPE_CHECKING:
     from pllbench.cells import Table
     from pllbench.grid import PlannedRun
@@ -89,7 +91,8 @@ def show_plan(planned: "Sequence[PlannedRun]", results: Path) -> None:
         parts = {"hparams": spec.hparams, "train": spec.train.model_dump(mode="json")}
         parts["views"] = spec.views.model_dump(mode="json")
         if spec.candidates:
-            parts["candidates"] = spec.candidates.model_dump(mode="json")
+            read = {"process", "q", *PROCESS_OPTIONS[spec.candidates.process]}
+            parts["candidates"] = spec.candidates.model_dump(mode="json", include=read)
         if spec.holdout:
             parts["holdout"] = {"share": spec.holdout}
         for owner, values in parts.items():
