@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from pllbench.records import write_atomic
+from pllbench.records import move_aside, write_atomic
 
 SCHEMA = 1
 """Version of the checkpoint's layout."""
@@ -75,21 +75,37 @@ class Checkpoints:
         if not self.path.exists():
             return None
         try:
+            return self._read(device)
+        except ValueError:
+            self.move_aside()
+            return None
+
+    def set_aside(self) -> str | None:
+        """Move a checkpoint that cannot be trusted aside, before its run is begun.
+
+        One line that names it, or None where there was none.
+        """
+        if not self.path.exists():
+            return None
+        try:
+            self._read(torch.device("cpu"))
+        except ValueError as error:
+            return f"{error}; moved to {self.move_aside().name}, the run starts anew"
+        return None
+
+    def _read(self, device: torch.device) -> State:
+        try:
             fields = torch.load(self.path, map_location=device, weights_only=True)
             if fields.pop("schema") != SCHEMA or fields.pop("run_id") != self.run_id:
                 raise ValueError("of another run or version")
             return State(**fields)
-        except Exception:  # noqa: BLE001 - torch, zipfile and pickle each raise their own kind
-            self.move_aside()
-            return None
+        except Exception as error:  # torch, zipfile and pickle each raise their own kind
+            reason = str(error).partition("\n")[0] or type(error).__name__
+            raise ValueError(f"{self.path}: not a checkpoint of this run ({reason})") from error
 
     def move_aside(self) -> Path:
-        """Rename the checkpoint to `*.unreadable`, numbered where that exists; its new path."""
-        target, number = self.path.with_suffix(".unreadable"), 1
-        while target.exists():
-            number += 1
-            target = self.path.with_suffix(f".unreadable-{number}")
-        return self.path.rename(target)
+        """Rename the checkpoint to `*.unreadable`; its new path."""
+        return move_aside(self.path)
 
     def delete(self) -> None:
         """Remove the checkpoint, if there is one."""

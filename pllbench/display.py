@@ -125,6 +125,10 @@ class Display:
         self._running.pop(run.spec.run_id)
         self._print(f"{name_of(run)}: stopped, the next run of this command goes on", "yellow")
 
+    def warned(self, line: str) -> None:
+        """A damaged file was found."""
+        self._print(line, "yellow")
+
     def waiting(self, num_runs: int) -> None:
         """All that is left is runs that other processes work on."""
         if not self._waiting and not self.console.is_terminal:

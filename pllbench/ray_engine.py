@@ -28,7 +28,7 @@ from pllbench.engines import (
     attempt,
 )
 from pllbench.execution import Job
-from pllbench.records import write_atomic
+from pllbench.records import move_aside, write_atomic
 from pllbench.trainer import Progress
 
 MAX_LOSSES = 3
@@ -203,8 +203,11 @@ class RayEngine:
                 self._send(flight)
             return
         if state is not None and job.checkpoint:
-            job.checkpoint.parent.mkdir(parents=True, exist_ok=True)
-            write_atomic(job.checkpoint, state)
+            if state:
+                job.checkpoint.parent.mkdir(parents=True, exist_ok=True)
+                write_atomic(job.checkpoint, state)
+            else:
+                move_aside(job.checkpoint)
         yield replace(event, job=job)
 
     def _overdue(self) -> Iterator[Event]:
@@ -241,7 +244,10 @@ class _Board:
 
 
 def _work(job: Job, data: list[Any], state: bytes | None, board: Any) -> tuple[Event, bytes | None]:
-    """Execute a run on a node of the cluster; its event, and its checkpoint if it was stopped."""
+    """Execute a run on a node of the cluster.
+
+    Gives its event, and its checkpoint if it was stopped; an empty one says that it does not fit.
+    """
     import torch
 
     torch.set_num_threads(1)
@@ -269,8 +275,10 @@ def _work(job: Job, data: list[Any], state: bytes | None, board: Any) -> tuple[E
         annotators = Path(tempfile.gettempdir()) / f"pllbench-{os.getuid()}" / "annotators"
         job = replace(job, checkpoint=checkpoint if job.checkpoint else None, annotators=annotators)
         event = attempt(job, on_epoch, _fetch(data[0]))
-        stopped = isinstance(event, Stopped) and checkpoint.exists()
-        return event, checkpoint.read_bytes() if stopped else None
+        if isinstance(event, Stopped) and checkpoint.exists():
+            return event, checkpoint.read_bytes()
+        misfit = isinstance(event, Failed) and state is not None and not checkpoint.exists()
+        return event, b"" if misfit else None
 
 
 @lru_cache(maxsize=1)

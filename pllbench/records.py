@@ -112,8 +112,11 @@ def record_path(root: Path, spec: RunSpec) -> Path:
     return root / "records" / spec.dataset / spec.method / f"{spec.run_id}.json"
 
 
-def write_atomic(path: Path, data: bytes) -> None:
-    """Write `data` to `path` so that a reader sees the old file or the whole new one."""
+def write_atomic(path: Path, data: bytes, *, durable: bool = True) -> None:
+    """Write `data` to `path` so that a reader sees the old file or the whole new one.
+
+    What is not `durable` may be gone, or empty, after a power cut.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     # Not tempfile's: its files are for their owner alone, and a results folder may be shared.
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
@@ -121,11 +124,39 @@ def write_atomic(path: Path, data: bytes) -> None:
         with temporary.open("xb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def move_aside(path: Path) -> Path:
+    """Rename a file that cannot be trusted to `*.unreadable`, numbered where that exists."""
+    target, number = path.with_name(f"{path.name}.unreadable"), 1
+    while target.exists():
+        number += 1
+        target = path.with_name(f"{path.name}.unreadable-{number}")
+    return path.rename(target)
+
+
+def set_aside(root: Path, spec: RunSpec) -> str | None:
+    """Make way for the record of a run that is done again: move a damaged one aside.
+
+    One line that names it, or None where there was none.
+    """
+    path = record_path(root, spec)
+    if not path.exists():
+        return None
+    try:
+        read(path)
+    except ValueError as error:
+        moved = move_aside(path)
+        if path.with_suffix(".npz").exists():
+            move_aside(path.with_suffix(".npz"))
+        return f"{error}; moved to {moved.name}"
+    return None
 
 
 def write(root: Path, record: Record, curves: Curves) -> Path:
@@ -148,7 +179,7 @@ def read(path: Path) -> Record:
     """
     try:
         fields = json.loads(path.read_bytes())
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RecursionError) as error:
         raise ValueError(f"{path}: not readable as JSON ({error})") from error
     found = fields.get("schema") if isinstance(fields, dict) else None
     if found != SCHEMA:

@@ -2,6 +2,7 @@
 
 import signal
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,11 +14,12 @@ from rich.console import Console
 
 from pllbench import datasets, records
 from pllbench.catalogue import DATASETS
+from pllbench.checkpoints import Checkpoints
 from pllbench.display import Display
 from pllbench.engines import Engine, EpochEnded, Event, Failed, Finished, Started, Stopped
 from pllbench.execution import Job
 from pllbench.grid import PlannedRun
-from pllbench.workspace import Workspace
+from pllbench.workspace import HEARTBEAT_SECONDS, Workspace
 
 POLL_SECONDS = 0.5
 """How often the runs that another process works on are looked at."""
@@ -108,14 +110,15 @@ def run_grid(
     preflight(pending, options)
     with Display(console, pending) as display, _interruptible(engine, summary, display):
         grid = _Grid(options, display, summary)
-        while pending and not summary.interrupted:
-            grid.passed_over.clear()
-            for event in engine.run(grid.jobs(pending)):
-                grid.handle(event)
-            pending = list(grid.passed_over.values())
-            if pending:
-                display.waiting(len(pending))
-                time.sleep(POLL_SECONDS)
+        with _beating(grid):
+            while pending and not summary.interrupted:
+                grid.passed_over.clear()
+                for event in engine.run(grid.jobs(pending)):
+                    grid.handle(event)
+                pending = list(grid.passed_over.values())
+                if pending:
+                    display.waiting(len(pending))
+                    time.sleep(POLL_SECONDS)
     summary.left = len(unique) - summary.skipped - summary.done - len(summary.failed)
     return summary
 
@@ -159,6 +162,11 @@ class _Grid:
                 self.summary.done += 1
                 self.display.passed_over(run)
                 continue
+            try:
+                self._set_aside(run, space)
+            except OSError as error:
+                self._fail(run, space, f"a damaged file could not be moved aside: {error}", "")
+                continue
             self.owned[run_id] = (run, space)
             yield Job(
                 run.spec,
@@ -169,6 +177,20 @@ class _Grid:
                 options.checkpoint_every,
                 options.results / "work" / "annotators",
             )
+
+    def _set_aside(self, run: PlannedRun, space: Workspace) -> None:
+        """What an earlier try has left damaged is named, and kept under another name."""
+        damaged = (
+            records.set_aside(self.options.results, run.spec),
+            Checkpoints(space.checkpoint, run.spec.run_id).set_aside(),
+        )
+        for line in filter(None, damaged):
+            self.display.warned(line)
+
+    def beat(self) -> None:
+        """Tell processes on other machines that this one lives."""
+        for _, space in list(self.owned.values()):
+            space.beat()
 
     def handle(self, event: Event) -> None:
         """Show an event, and store what it brings."""
@@ -212,6 +234,24 @@ class _Grid:
     def _count_failure(self, run: PlannedRun, reason: str) -> None:
         self.summary.failed.append((run, reason))
         self.display.failed(run, reason)
+
+
+@contextmanager
+def _beating(grid: _Grid) -> Iterator[None]:
+    """A thread beats for the grid: the engine may wait for hours."""
+    ended = threading.Event()
+
+    def beat() -> None:
+        while not ended.wait(HEARTBEAT_SECONDS):
+            grid.beat()
+
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 @contextmanager

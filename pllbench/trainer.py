@@ -113,8 +113,7 @@ def train(
         columns: Columns = {}
         start, resumed_from = 0, []
         if checkpoints and (state := checkpoints.load(device)):
-            method.load_state_dict(state.method)
-            optimizer.load_state_dict(state.optimizer)
+            _restore(state, method, optimizer, checkpoints)
             columns = state.columns
             start = state.next_epoch
             resumed_from = [*state.resumed_from, start]
@@ -162,6 +161,19 @@ def build(spec: RunSpec, cls: type[Method[Any]], task: Task) -> Method[Any]:
     method = cls(problem, cls.hparams_type.model_validate(spec.hparams)).to(device)
     task.views.require(method.views)
     return method
+
+
+def _restore(
+    state: State, method: Method[Any], optimizer: torch.optim.Optimizer, checkpoints: Checkpoints
+) -> None:
+    try:
+        method.load_state_dict(state.method)
+        optimizer.load_state_dict(state.optimizer)
+    except (RuntimeError, ValueError, KeyError) as error:  # its code has changed, its version not
+        raise ValueError(
+            "the checkpoint does not fit the method any more: moved to "
+            f"{checkpoints.move_aside()}; the next try starts anew"
+        ) from error
 
 
 def _own_generators(device: torch.device) -> AbstractContextManager[None]:

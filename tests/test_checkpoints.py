@@ -121,8 +121,8 @@ def test_what_cannot_be_trusted_is_moved_aside(stored: Checkpoints, kind: str) -
     DAMAGE[kind](stored.path)
     content = stored.path.read_bytes()
     assert stored.load(CPU) is None
-    assert names(stored) == {"checkpoint.unreadable"}
-    assert stored.path.with_suffix(".unreadable").read_bytes() == content
+    assert names(stored) == {"checkpoint.pt.unreadable"}
+    assert stored.path.with_name("checkpoint.pt.unreadable").read_bytes() == content
     assert Code.ran == []
 
 
@@ -130,7 +130,7 @@ def test_what_was_moved_aside_is_never_overwritten(stored: Checkpoints) -> None:
     for number in range(3):
         stored.path.write_bytes(bytes([number]))
         assert stored.load(CPU) is None
-    kept = ["checkpoint.unreadable", "checkpoint.unreadable-2", "checkpoint.unreadable-3"]
+    kept = ["checkpoint.pt.unreadable", "checkpoint.pt.unreadable-2", "checkpoint.pt.unreadable-3"]
     folder = stored.path.parent
     assert [(folder / name).read_bytes() for name in kept] == [b"\0", b"\1", b"\2"]
     assert names(stored) == set(kept)
@@ -149,7 +149,7 @@ def test_a_run_with_a_damaged_checkpoint_starts_anew_and_ends_the_same(tmp_path:
     again = train(spec, Toy, task, checkpoints=found)
     assert again.resumed_from == ()
     assert again.result == expected.result
-    assert (tmp_path / "checkpoint.unreadable").exists()
+    assert (tmp_path / "checkpoint.pt.unreadable").exists()
 
 
 def test_a_checkpoint_is_due_every_so_many_epochs(tmp_path: Path) -> None:

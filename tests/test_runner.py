@@ -1,15 +1,17 @@
 """What becomes of planned runs, with an engine that executes them in the test's own process."""
 
 import io
+import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from pllbench import records
+from pllbench import records, runner, workspace
 from pllbench.engines import Event, Failed, Finished, Started, Stopped
 from pllbench.execution import Job, execute
 from pllbench.grid import PlannedRun, Selection, plan
@@ -204,6 +206,68 @@ def test_a_run_that_fails_in_another_process_is_not_tried_again_at_once(
     assert counts(summary) == (1, 0, 1, 0)
     assert summary.failed[0][1] == "it went wrong there"
     assert engine.executed == [("cc", 1)]
+
+
+def test_a_run_of_another_machine_is_taken_over_when_its_heart_stops(
+    options: Options, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = planned("cc", seeds=(0,))
+    space = Workspace.of(options.results, runs[0].spec.run_id)
+    space.folder.mkdir(parents=True)
+    (space.folder / "lock").touch()
+    space.owner.write_text('{"machine": "another"}')
+    monkeypatch.setattr(workspace, "DEAD_SECONDS", 1.0)
+    summary, lines = run(runs, InlineEngine(), options)
+    assert counts(summary) == (1, 0, 0, 0)
+    assert lines[0] == "waiting for 1 run of another process"
+
+
+def test_owned_runs_beat(options: Options, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "HEARTBEAT_SECONDS", 0.05)
+    runs = planned("cc", seeds=(0,))
+    owner = Workspace.of(options.results, runs[0].spec.run_id).owner
+
+    def wait_for_a_beat(job: Job) -> None:
+        os.utime(owner, (0, 0))
+        deadline = time.monotonic() + 20
+        while not owner.stat().st_mtime:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+
+    summary, _ = run(runs, InlineEngine(before=wait_for_a_beat), options)
+    assert counts(summary) == (1, 0, 0, 0)
+
+
+# What an earlier try has left damaged.
+
+
+def test_a_damaged_record_is_named_and_kept_when_its_run_is_done_again(options: Options) -> None:
+    runs = planned("cc", seeds=(0,))
+    run(runs, InlineEngine(), options)
+    path = records.record_path(options.results, runs[0].spec)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:100])
+    summary, lines = run(runs, InlineEngine(), options)
+    assert counts(summary) == (1, 0, 0, 0)
+    assert lines[0].startswith(f"{path}: not readable as JSON")
+    assert lines[0].endswith(f"; moved to {path.name}.unreadable")
+    assert path.with_name(f"{path.name}.unreadable").read_bytes() == whole[:100]
+    [record], unreadable = records.query(options.results)
+    assert (record.run_id, unreadable) == (runs[0].spec.run_id, [])
+    assert path.with_suffix(".npz").exists()
+
+
+def test_a_damaged_checkpoint_is_named_and_kept_and_its_run_starts_anew(options: Options) -> None:
+    runs = planned("cc", seeds=(0,))
+    space = Workspace.of(options.results, runs[0].spec.run_id)
+    space.folder.mkdir(parents=True)
+    space.checkpoint.write_bytes(b"PK\3\4 cut")
+    summary, lines = run(runs, InlineEngine(), options)
+    assert counts(summary) == (1, 0, 0, 0)
+    assert lines[0].startswith(f"{space.checkpoint}: not a checkpoint of this run (")
+    assert lines[0].endswith("; moved to checkpoint.pt.unreadable, the run starts anew")
+    kept = space.folder / "checkpoint.pt.unreadable"
+    assert kept.read_bytes() == b"PK\3\4 cut"
 
 
 # Ctrl-C.

@@ -1,16 +1,20 @@
 """Workspaces: one owner at a time, freed by its death, and what is known of an unfinished run."""
 
+import fcntl
+import json
+import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from pllbench import records
+from pllbench import records, workspace
 from pllbench.runs import Status, folder_status
-from pllbench.workspace import Workspace
+from pllbench.workspace import DEAD_SECONDS, Workspace
 from tests.records_factory import make_record, make_spec
 
 OWNER = """
@@ -145,9 +149,9 @@ def test_a_finished_run_leaves_nothing(space: Workspace) -> None:
 def test_a_finished_run_keeps_what_was_moved_aside(space: Workspace) -> None:
     assert space.acquire()
     space.checkpoint.write_bytes(b"state")
-    (space.folder / "checkpoint.unreadable-2").write_bytes(b"damaged")
+    (space.folder / "checkpoint.pt.unreadable-2").write_bytes(b"damaged")
     space.finish()
-    assert {path.name for path in space.folder.iterdir()} == {"checkpoint.unreadable-2", "lock"}
+    assert {path.name for path in space.folder.iterdir()} == {"checkpoint.pt.unreadable-2", "lock"}
     assert space.state() == "missing"
 
 
@@ -161,7 +165,69 @@ def test_what_a_done_run_left_behind_does_not_count(tmp_path: Path) -> None:
     spec = make_spec()
     space = Workspace.of(tmp_path, spec.run_id)
     assert space.acquire()
-    (space.folder / "checkpoint.unreadable").write_bytes(b"damaged")
+    (space.folder / "checkpoint.pt.unreadable").write_bytes(b"damaged")
     records.write(tmp_path, make_record(spec, 50.0), {})
     space.finish()
     assert folder_status(tmp_path) == Status(done=1, failed=0, running=0, missing=0)
+
+
+# Owners on other machines: locks may not reach them, so they are believed while their heart beats.
+
+
+def owned_elsewhere(space: Workspace, age: float) -> None:
+    """Leave what the owner on another machine leaves, its last beat `age` seconds ago."""
+    space.folder.mkdir(parents=True)
+    (space.folder / "lock").touch()
+    space.owner.write_text('{"host": "node7", "machine": "another", "pid": 1}')
+    then = time.time() - age
+    os.utime(space.owner, (then, then))
+
+
+def test_a_run_whose_owner_beats_elsewhere_is_passed_over(space: Workspace) -> None:
+    owned_elsewhere(space, DEAD_SECONDS - 30)
+    assert space.state() == "running"
+    assert not space.acquire()
+    assert "node7" in space.owner.read_text()
+
+
+def test_a_run_is_taken_over_after_missed_heartbeats(space: Workspace, start: Start) -> None:
+    owned_elsewhere(space, DEAD_SECONDS + 1)
+    assert space.state() == "missing"
+    assert space.acquire()
+    assert json.loads(space.owner.read_bytes())["pid"] == os.getpid()
+    assert not start().owns
+
+
+def test_a_beat_is_seen_elsewhere(space: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert space.acquire()
+    os.utime(space.owner, (0, 0))
+    space.beat()
+    there = Workspace(space.folder)
+    # As where a file system keeps locks to one machine.
+    monkeypatch.setattr(fcntl, "flock", lambda handle, operation: None)
+    monkeypatch.setattr(workspace, "machine", lambda: "another")
+    assert not there.acquire()
+    assert there.state() == "running"
+    os.utime(space.owner, (0, 0))
+    assert there.acquire()
+
+
+def test_an_owner_that_lets_go_is_not_waited_for(
+    space: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert space.acquire()
+    space.fail("it went wrong")
+    monkeypatch.setattr(workspace, "machine", lambda: "another")
+    assert space.state() == "failed"
+    assert space.acquire()
+
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 40, b"[1]", b'{"machine', b"[" * 100_000, b"{}"])
+def test_an_owner_file_that_says_nothing_is_no_owner(space: Workspace, content: bytes) -> None:
+    owned_elsewhere(space, DEAD_SECONDS + 1)
+    space.owner.write_bytes(content)
+    assert space.acquire() == (content != b"{}")  # `{}` is somebody's, if not ours
+
+
+def test_a_beat_without_a_folder_is_no_error(space: Workspace) -> None:
+    space.beat()
