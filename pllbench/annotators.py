@@ -17,7 +17,6 @@ import numpy as np
 import torch
 
 from pllbench import grid
-from pllbench.catalogue import DATASETS
 from pllbench.checkpoints import Checkpoints
 from pllbench.datasets import Dataset
 from pllbench.processes import Logits
@@ -42,7 +41,7 @@ class Annotation:
     facts: AnnotatorFacts
 
 
-def annotator_run(spec: RunSpec) -> RunSpec:
+def annotator_run(spec: RunSpec, *, fixed_split: bool) -> RunSpec:
     """The run of the annotator that a run with instance-dependent sets asks for.
 
     Its split is that of the run, and so is its seed; where the split is fixed, one annotator of
@@ -60,8 +59,8 @@ def annotator_run(spec: RunSpec) -> RunSpec:
             f"annotator {name!r} learns from candidate sets, it must learn from labels"
         )
     data_seed = spec.seed if spec.data_seed is None else spec.data_seed
-    seed = 0 if DATASETS[spec.dataset].split == "fixed" else data_seed
-    cell = Cell(name, base, spec.dataset, None)
+    seed = 0 if fixed_split else data_seed
+    cell = Cell(name, base, spec.dataset, None, spec.kind)
     layers = (*protocol.setting, *(variant.layers() if variant else ()))
     asked = Overrides(
         train={
@@ -69,7 +68,8 @@ def annotator_run(spec: RunSpec) -> RunSpec:
             "epochs": spec.candidates.annotator_epochs,
         }
     )
-    return grid.resolve(cell, seed, [*(s for s in layers if s.when.matches(cell)), asked])
+    run = grid.resolve(cell, seed, [*(s for s in layers if s.when.matches(cell)), asked])
+    return run.model_copy(update={"digest": spec.digest})
 
 
 def annotate(
@@ -93,7 +93,7 @@ def annotate(
         ValueError: as `annotator_run`.
         Interrupted: `on_epoch` asked to stop; the annotator's state was saved.
     """
-    run = annotator_run(spec)
+    run = annotator_run(spec, fixed_split=dataset.num_train is not None)
     path = folder / f"{run.run_id}.npz"
     with _locked(path.with_suffix(".lock")):
         if not path.exists():

@@ -6,7 +6,8 @@ from pllbench import candidates as candidate_sets
 from pllbench import datasets
 from pllbench.catalogue import DATASETS
 from pllbench.flags import candidate_spec
-from pllbench.protocol import default_protocol
+from pllbench.own import inspect, is_path
+from pllbench.protocol import DEFAULT_RATES, default_protocol
 from pllbench.spec import PROCESS_OPTIONS
 
 
@@ -16,7 +17,7 @@ def audit_dataset(
     """Facts by name: of the data set, its split at `seed`, and the training rows' candidate sets.
 
     Args:
-        name: data set.
+        name: data set, or the path of the user's own data.
         data_dir: folder of the data sets.
         process: as --candidates takes it; for data sets whose sets are generated.
         q: noise rate; the first of the protocol where None.
@@ -25,7 +26,11 @@ def audit_dataset(
     Raises:
         ValueError: unknown data set, missing or malformed file, or a q for real candidate sets.
     """
-    dataset = datasets.load(name, data_dir, noisy=True)
+    own = inspect(Path(name)) if is_path(name) else None
+    dataset = (
+        datasets.load_own(own, noisy=True) if own else datasets.load(name, data_dir, noisy=True)
+    )
+    info = own.info if own else DATASETS[name]
     facts: dict[str, object] = datasets.describe(dataset, seed).model_dump(mode="json")
     train, _ = datasets.split(dataset, seed)
     y = dataset.y[train].numpy()
@@ -34,7 +39,7 @@ def audit_dataset(
             raise ValueError(f"--q {q:g}: {name} has real candidate sets")
         sets, facts["candidates"] = dataset.candidates[train].numpy(), "real"
     else:
-        spec = candidate_spec(process, default_protocol().q[name][0] if q is None else q)
+        spec = candidate_spec(process, _first_rate(name) if q is None else q)
         if q is not None and spec.q is None:
             raise ValueError(f"--q {q:g}: process {spec.process} takes no rate")
         if spec.process == "instance":
@@ -44,12 +49,17 @@ def audit_dataset(
             )
         read = ("process", "q", *PROCESS_OPTIONS[spec.process])
         facts["candidates"] = ", ".join(f"{key}={getattr(spec, key)}" for key in read)
-        superclasses = DATASETS[name].superclasses
         sets = candidate_sets.generate(
-            y, dataset.num_classes, spec, seed, superclasses=superclasses
+            y, dataset.num_classes, spec, seed, superclasses=info.superclasses
         )
     audit = candidate_sets.audit(sets, y).model_dump(mode="json")
     renamed = {"num_rows": "candidate_rows", "digest": "candidate_digest"}
     audit.pop("num_classes")
-    kinds = {"kind": DATASETS[name].kind}
+    kinds: dict[str, object] = {"kind": info.kind}
+    if own:
+        facts["digest"] = own.digest
     return kinds | facts | {renamed.get(k, f"candidates_{k}"): v for k, v in audit.items()}
+
+
+def _first_rate(name: str) -> float:
+    return default_protocol().q.get(name, DEFAULT_RATES)[0]

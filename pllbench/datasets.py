@@ -15,11 +15,13 @@ import torch
 from torch import Tensor
 
 from pllbench.candidates import check
-from pllbench.catalogue import Split
+from pllbench.catalogue import DatasetInfo, Split
+from pllbench.own import OwnData, digest
 from pllbench.readers.content import Content
 from pllbench.readers.files import dataset_info, find_file
 from pllbench.readers.human import read_cifar10h, read_cifar10n, read_plcifar10
 from pllbench.readers.images import read_torchvision
+from pllbench.readers.own import read_own
 from pllbench.readers.tabular import read_cnae9, read_digits, read_mat
 from pllbench.seeds import stream_seed
 from pllbench.spec import Frozen
@@ -41,6 +43,7 @@ class Dataset:
         candidates: [N, C] bool where the candidate sets come with the data, else None.
         split_by: how its test rows are chosen.
         num_train: of a fixed split, the number of training rows; they come first.
+        info: facts about the user's own data; None where the catalogue has them.
     """
 
     name: str
@@ -50,6 +53,7 @@ class Dataset:
     candidates: Tensor | None = None
     split_by: Split = "random"
     num_train: int | None = None
+    info: DatasetInfo | None = None
 
 
 class DataAudit(Frozen):
@@ -89,6 +93,29 @@ def load(name: str, data_dir: Path, *, noisy: bool = False) -> Dataset:
         check(found.candidates.numpy(), found.y.numpy(), noisy=noisy or info.noisy, where=where)
     return Dataset(
         name, found.x, found.y, found.num_classes, found.candidates, info.split, found.num_train
+    )
+
+
+def load_own(own: OwnData, *, noisy: bool = False) -> Dataset:
+    """The user's own data set.
+
+    Raises:
+        ValueError: as `load`, or its files have changed since `own` was made.
+    """
+    if digest(own.path) != own.digest:
+        raise ValueError(f"{own.path}: has changed since the runs were planned: start again")
+    found = read_own(own)
+    if found.candidates is not None:
+        check(found.candidates.numpy(), found.y.numpy(), noisy=noisy, where=str(own.path))
+    return Dataset(
+        own.name,
+        found.x,
+        found.y,
+        found.num_classes,
+        found.candidates,
+        own.info.split,
+        found.num_train,
+        own.info,
     )
 
 

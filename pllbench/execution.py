@@ -19,6 +19,7 @@ from pllbench import datasets
 from pllbench.annotators import Annotation, annotate
 from pllbench.checkpoints import Checkpoints
 from pllbench.datasets import Dataset
+from pllbench.own import OwnData
 from pllbench.records import Curves, Provenance, Record
 from pllbench.registry import load_method, method_entries
 from pllbench.spec import RunSpec
@@ -38,6 +39,7 @@ class Job:
         checkpoint: file that keeps the state between epochs; None keeps none.
         checkpoint_every: epochs between two checkpoints.
         annotators: folder that keeps the scores of annotators; None: they are trained each time.
+        own: the user's own data that the run is on; else `data_dir` holds the data set.
     """
 
     spec: RunSpec
@@ -47,6 +49,7 @@ class Job:
     checkpoint: Path | None = None
     checkpoint_every: int = 10
     annotators: Path | None = None
+    own: OwnData | None = None
 
 
 def execute(
@@ -66,7 +69,7 @@ def execute(
         torch.cuda.reset_peak_memory_stats(device)
     spec = job.spec
     if dataset is None:
-        dataset = _load(spec.dataset, job.data_dir, job.noisy)
+        dataset = _load(job.own or spec.dataset, job.data_dir, job.noisy)
     annotation = _annotation(job, dataset, device, on_epoch)
     logits = annotation.logits if annotation else None
     task = make_task(spec, dataset, device, noisy=job.noisy, logits=logits)
@@ -104,8 +107,10 @@ def _annotation(
 
 
 @lru_cache(maxsize=1)
-def _load(name: str, data_dir: Path, noisy: bool) -> Dataset:
+def _load(name: str | OwnData, data_dir: Path, noisy: bool) -> Dataset:
     """The last data set stays in memory: a worker's next run is mostly on the same one."""
+    if isinstance(name, OwnData):
+        return datasets.load_own(name, noisy=noisy)
     return datasets.load(name, data_dir, noisy=noisy)
 
 

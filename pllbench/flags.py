@@ -42,7 +42,7 @@ class SelectionFlags:
         str | None, _option("--methods", text="Methods and variants: a,b", metavar="NAMES")
     ] = None
     datasets: Annotated[
-        str | None, _option("--datasets", text="Data sets: a,b", metavar="NAMES")
+        str | None, _option("--datasets", text="Data sets, or paths of your own.", metavar="NAMES")
     ] = None
     candidates: Annotated[
         str | None,

@@ -5,11 +5,14 @@ The way back is here as well: which row of a table a stored run belongs to.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from pydantic import ValidationError
 
 from pllbench.catalogue import DATASETS
+from pllbench.own import OwnData, inspect, is_path
 from pllbench.protocol import (
+    DEFAULT_RATES,
     Benchmark,
     Cell,
     Grid,
@@ -42,6 +45,8 @@ class PlannedRun:
     name: str
     label: str
     spec: RunSpec
+    own: OwnData | None = None
+    """The user's own data that it is on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +56,7 @@ class Selection:
     Attributes:
         benchmark: grids to run; None for one grid made of the other parts.
         methods: methods and variants; replaces the benchmark's.
-        datasets: data sets; of a benchmark, keeps these only.
+        datasets: data sets, or paths of the user's own data; of a benchmark, keeps these only.
         q: noise rates; of a benchmark, keeps these only.
         seeds: run seeds; replaces the benchmark's.
         flags: settings given as flags, each with the flag's text as its reason.
@@ -74,15 +79,12 @@ def plan(selection: Selection) -> list[PlannedRun]:
     Raises:
         ValueError: a name, key or value is wrong, or a setting applies to no run.
     """
-    for dataset in selection.datasets:
-        if dataset not in DATASETS:
-            raise ValueError(f"unknown data set {dataset!r}: {did_you_mean(dataset, DATASETS)}")
+    mine = own_data(selection.datasets)
+    selection = replace(selection, datasets=tuple(_name(text) for text in selection.datasets))
     protocol = selection.protocol
     variants = known_variants(selection)
     known = protocol.model_copy(update={"variants": variants})
-    whole = selection.benchmark or Benchmark(
-        grid=(Grid(methods=selection.methods, datasets=selection.datasets, q=selection.q),)
-    )
+    whole = selection.benchmark or Benchmark(grid=(Grid(methods=selection.methods, q=selection.q),))
     restricted = bool(selection.methods or selection.datasets or selection.q)
     planned: dict[tuple[str, str], PlannedRun] = {}
     used: set[int] = set()
@@ -92,7 +94,7 @@ def plan(selection: Selection) -> list[PlannedRun]:
     for grid in whole.grid:
         overlay = load_benchmark(grid.protocol).setting if grid.protocol else ()
         layers = (*whole.setting, *grid.setting, *selection.flags)
-        for cell in _cells(grid, selection, variants):
+        for cell in _cells(grid, selection, variants, mine):
             variant = variants.get(cell.name)
             own = variant.layers() if variant else ()
             stack = (*protocol.setting, *overlay, *own, *layers)
@@ -102,9 +104,10 @@ def plan(selection: Selection) -> list[PlannedRun]:
                 settings = [setting for setting in stack if setting.when.matches(cell)]
             used.update(map(id, settings))
             for seed in selection.seeds or grid.seeds:
-                spec = resolve(cell, seed, settings)
-                label = _label(spec, cell.name, known)
-                planned.setdefault((cell.name, spec.run_id), PlannedRun(cell.name, label, spec))
+                data = mine.get(cell.dataset)
+                spec = resolve(cell, seed, settings, data)
+                run = PlannedRun(cell.name, _label(spec, cell.name, known), spec, data)
+                planned.setdefault((cell.name, spec.run_id), run)
         for setting in () if restricted else grid.setting:
             _require_used(setting, used, setting.reason or f"setting for {setting.when!r}")
     _require_all(selection, [run.spec for run in planned.values()])
@@ -166,6 +169,12 @@ def known_variants(selection: Selection) -> dict[str, Variant]:
     return variants
 
 
+def _name(dataset: str) -> str:
+    """Name of a data set that --datasets names or gives the path of."""
+    path = Path(dataset)
+    return dataset if not is_path(dataset) else path.name if path.is_dir() else path.stem
+
+
 def _base(name: str, variants: Mapping[str, Variant]) -> str:
     """The registered method behind a method or variant.
 
@@ -179,27 +188,60 @@ def _base(name: str, variants: Mapping[str, Variant]) -> str:
     return base
 
 
-def _cells(grid: Grid, selection: Selection, variants: dict[str, Variant]) -> Iterator[Cell]:
+def own_data(datasets: Sequence[str]) -> dict[str, OwnData]:
+    """The user's own data among what --datasets names, by name.
+
+    Raises:
+        ValueError: an unknown data set, a path without a data set, or two of one name.
+    """
+    found: dict[str, OwnData] = {}
+    for text in datasets:
+        if is_path(text):
+            mine = inspect(Path(text))
+            if mine.name in found:
+                raise ValueError(f"{text}: another data set is named {mine.name!r} as well")
+            found[mine.name] = mine
+        elif text not in DATASETS:
+            raise ValueError(f"unknown data set {text!r}: {did_you_mean(text, DATASETS)}")
+    return found
+
+
+def _cells(
+    grid: Grid,
+    selection: Selection,
+    variants: dict[str, Variant],
+    own: Mapping[str, OwnData],
+) -> Iterator[Cell]:
     methods = selection.methods or grid.methods
-    datasets, rates = grid.datasets, grid.q
+    datasets, rates = selection.datasets, grid.q
     if selection.benchmark:
-        datasets = tuple(d for d in datasets if not selection.datasets or d in selection.datasets)
+        datasets = tuple(d for d in grid.datasets if not datasets or d in datasets)
     if not methods:
         raise ValueError("no methods: name some with --methods, or a --benchmark")
     bases = {name: _base(name, variants) for name in methods}
     for dataset in datasets or ("digits",) * (not selection.benchmark):
+        info = own[dataset].info if dataset in own else DATASETS[dataset]
+        kind = info.kind if dataset in own else None
         for name, base in bases.items():
             learns_from_true = load_method(base).labels == "true"
-            if learns_from_true or DATASETS[dataset].real_candidates:
-                yield Cell(name, base, dataset, None)
+            if learns_from_true or info.real_candidates:
+                yield Cell(name, base, dataset, None, kind)
                 continue
-            for q in rates or selection.protocol.q[dataset]:
+            for q in rates or selection.protocol.q.get(dataset, DEFAULT_RATES):
                 if not (selection.benchmark and selection.q) or q in selection.q:
-                    yield Cell(name, base, dataset, q)
+                    yield Cell(name, base, dataset, q, kind)
 
 
-def resolve(cell: Cell, seed: int, settings: Sequence[Overrides]) -> RunSpec:
+def resolve(
+    cell: Cell, seed: int, settings: Sequence[Overrides], own: OwnData | None = None
+) -> RunSpec:
     """The run of `cell` at `seed`, with `settings` applied in order.
+
+    Args:
+        cell: what it is a run of.
+        seed: of the run.
+        settings: later ones win.
+        own: the user's own data, where it is on any.
 
     Raises:
         ValueError: a value does not fit its field.
@@ -211,8 +253,9 @@ def resolve(cell: Cell, seed: int, settings: Sequence[Overrides]) -> RunSpec:
     try:
         hparams = cls.hparams_type.model_validate(merged.hparams)
         candidates = None
-        if cls.labels != "true" and not DATASETS[cell.dataset].real_candidates:
-            candidates = candidate_spec(merged, cell.q)
+        if cls.labels != "true":
+            info = own.info if own else DATASETS[cell.dataset]
+            candidates = None if info.real_candidates else candidate_spec(merged, cell.q)
         return RunSpec(
             method=cell.base,
             version=cls.version,
@@ -220,6 +263,8 @@ def resolve(cell: Cell, seed: int, settings: Sequence[Overrides]) -> RunSpec:
             changed=tuple(sorted(hparams.model_dump(exclude_defaults=True))),
             labels=cls.labels,
             dataset=cell.dataset,
+            digest=own.digest if own else None,
+            kind=cell.own_kind,
             candidates=candidates,
             seed=seed,
             data_seed=merged.data_seed,
@@ -289,7 +334,7 @@ def printed_name(name: str, protocol: Protocol) -> str:
 def differences(spec: RunSpec, name: str, protocol: Protocol) -> list[str]:
     """Every setting of a run that is not what the protocol resolves for `name`, as `key=value`."""
     variant = protocol.variants.get(name)
-    cell = Cell(name, spec.method, spec.dataset, spec.q)
+    cell = Cell(name, spec.method, spec.dataset, spec.q, spec.kind)
     expected = merge(
         s
         for s in (*protocol.setting, *(variant.layers() if variant else ()))

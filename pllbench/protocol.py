@@ -36,6 +36,9 @@ from pllbench.spec import (
 
 DEFAULT_SEEDS = (0, 1, 2)
 
+DEFAULT_RATES = (0.1, 0.3, 0.5, 0.7)
+"""Noise rates of the user's own data."""
+
 
 def _as_list(value: object) -> object:
     return value if isinstance(value, list | tuple) else [value]
@@ -63,12 +66,19 @@ class Cell:
         base: the registered method behind it.
         dataset: name of the data set.
         q: noise rate; None for real candidate sets and for methods that learn from true labels.
+        own_kind: kind of the user's own data; None where the catalogue has it.
     """
 
     name: str
     base: str
     dataset: str
     q: float | None
+    own_kind: Kind | None = None
+
+    @property
+    def kind(self) -> Kind:
+        """Kind of its data set."""
+        return self.own_kind or DATASETS[self.dataset].kind
 
 
 class Overrides(Frozen):
@@ -104,7 +114,7 @@ class When(Frozen):
         return (
             (not self.method or cell.base in self.method or cell.name in self.method)
             and (not self.dataset or cell.dataset in self.dataset)
-            and (not self.kind or DATASETS[cell.dataset].kind in self.kind)
+            and (not self.kind or cell.kind in self.kind)
             and (not self.q or cell.q in self.q)
         )
 

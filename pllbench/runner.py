@@ -75,7 +75,9 @@ def preflight(planned: Sequence[PlannedRun], options: Options) -> None:
     Raises:
         ValueError: a data file is missing or malformed, or the results folder is not writable.
     """
-    names = dict.fromkeys(run.spec.dataset for run in planned)
+    for own in dict.fromkeys(run.own for run in planned if run.own):
+        datasets.load_own(own, noisy=options.noisy)
+    names = dict.fromkeys(run.spec.dataset for run in planned if not run.own)
     for name in names:
         datasets.require_files(name, options.data_dir)
     for name in names:
@@ -176,6 +178,7 @@ class _Grid:
                 space.checkpoint,
                 options.checkpoint_every,
                 options.results / "work" / "annotators",
+                run.own,
             )
 
     def _set_aside(self, run: PlannedRun, space: Workspace) -> None:

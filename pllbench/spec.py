@@ -19,6 +19,7 @@ from pydantic import (
     model_validator,
 )
 
+from pllbench.catalogue import Kind
 from pllbench.registry import did_you_mean
 
 CORE_VERSION = 1
@@ -193,6 +194,8 @@ class RunSpec(Frozen):
     """Name of the data set."""
     digest: str | None = None
     """Content digest of the user's own data; None for the data sets the suite knows."""
+    kind: Kind | None = None
+    """Kind of the user's own data; the catalogue has that of the others."""
     candidates: CandidateSpec | None = None
     """None where sets come with the data, or the method learns from true labels."""
     seed: int = Field(ge=0)

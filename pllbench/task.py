@@ -70,7 +70,7 @@ def make_task(
     Raises:
         ValueError: a row has no candidate, or its true label is none (unless `noisy`).
     """
-    info = DATASETS[spec.dataset]
+    info = dataset.info or DATASETS[spec.dataset]
     seed = spec.seed if spec.data_seed is None else spec.data_seed
     train, test = datasets.split(dataset, seed)
     y = dataset.y[train].numpy()

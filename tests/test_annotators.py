@@ -32,16 +32,16 @@ def run(dataset: str = "digits", seed: int = 0, q: float = 0.4, **options: objec
 
 
 def test_the_annotators_run_is_a_supervised_one_with_the_runs_split() -> None:
-    found = annotator_run(run(seed=3))
+    found = annotator_run(run(seed=3), fixed_split=False)
     assert (found.labels, found.candidates, found.seed) == ("true", None, 3)
     assert (found.train.network, found.train.epochs) == ("mlp", 2)
     assert found.hparams["num_strong"] == 0
-    assert annotator_run(run(seed=4)).run_id != found.run_id
-    assert annotator_run(run(seed=3, q=0.1, rule="mean_rate")).run_id == found.run_id
+    assert annotator_run(run(seed=4), fixed_split=False).run_id != found.run_id
+    assert annotator_run(run(seed=3, q=0.1), fixed_split=False).run_id == found.run_id
 
 
 def test_a_fixed_split_has_one_annotator_for_all_seeds() -> None:
-    ids = {annotator_run(run("cifar10", seed)).run_id for seed in (0, 1, 2)}
+    ids = {annotator_run(run("cifar10", seed), fixed_split=True).run_id for seed in (0, 1, 2)}
     assert len(ids) == 1
 
 
@@ -51,7 +51,7 @@ def test_a_fixed_split_has_one_annotator_for_all_seeds() -> None:
 )
 def test_an_annotator_must_learn_from_labels(name: str, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
-        annotator_run(run(annotator=name))
+        annotator_run(run(annotator=name), fixed_split=False)
 
 
 def test_it_is_trained_once_and_its_scores_are_kept(
@@ -61,7 +61,7 @@ def test_it_is_trained_once_and_its_scores_are_kept(
     spec = run()
     first = annotate(spec, dataset, CPU, tmp_path)
     assert first.logits.shape == (1438, 10)
-    assert first.facts.run_id == annotator_run(spec).run_id
+    assert first.facts.run_id == annotator_run(spec, fixed_split=False).run_id
     assert first.facts.train_accuracy > 0.5
     train, _ = datasets.split(dataset, 0)
     right = first.logits.argmax(1) == dataset.y[train].numpy()

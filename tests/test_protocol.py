@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel
 
 from pllbench.catalogue import DATASETS, Kind
-from pllbench.grid import Selection, plan
+from pllbench.grid import Selection, candidate_spec, plan
 from pllbench.protocol import (
     Benchmark,
     Cell,
@@ -55,10 +55,9 @@ def test_every_shipped_setting_has_a_reason_and_known_values(
 ) -> None:
     assert overrides.reason.strip(), place
     for owner, model in OPTIONS.items():
-        values = getattr(overrides, owner)
-        model.model_validate(
-            ({"process": "uniform", "q": 0.5} if owner == "candidates" else {}) | values
-        )
+        if owner != "candidates":
+            model.model_validate(getattr(overrides, owner))
+    candidate_spec(overrides, 0.5)
     assert methods or not overrides.hparams, "hyperparameters belong to named methods"
     for method in methods:
         base = PROTOCOL.variants[method].base if method in PROTOCOL.variants else method

@@ -38,6 +38,7 @@ OTHER_VALUES: dict[str, Any] = {
     "labels": "true",
     "dataset": "cnae9",
     "digest": "0123",
+    "kind": "image",
     "candidates": None,
     "candidates.process": "another",
     "candidates.q": 0.1,

@@ -85,28 +85,35 @@ def _download(info: DatasetInfo, data_dir: Path, missing: str) -> tuple[Array, A
 
 
 def read_mat(name: str, data_dir: Path) -> Content:
-    """A real-world set: `data` [N, D]; `target`, `partial_target` [C, N] 0/1, sparse or dense.
+    """A real-world set."""
+    return read_mat_file(find_file(name, data_dir), dataset_info(name))
 
-    Constant columns stay, and so do classes that never occur: C is the height of `target`.
+
+def read_mat_file(path: Path, info: DatasetInfo) -> Content:
+    """`data` [N, D]; `target` and `partial_target` [C, N] 0/1, sparse or dense.
+
+    Constant columns stay, and so do classes that never occur: C is the height of `target`. Where
+    candidate sets are generated there is no `partial_target`.
     """
-    info, path = dataset_info(name), find_file(name, data_dir)
     content = _load_mat(path, info)
-    for key in MAT_KEYS:
+    for key in MAT_KEYS if info.real_candidates else MAT_KEYS[:2]:
         if key not in content:
             raise ValueError(f"{path}: no variable `{key}` in it; get it from {info.source}")
     x = as_features(as_matrix(content["data"], f"{path}: `data`"), f"{path}: `data`")
     target = _indicators(content["target"], len(x), f"{path}: `target`")
-    candidates = _indicators(content["partial_target"], len(x), f"{path}: `partial_target`")
-    if target.shape != candidates.shape:
-        raise ValueError(
-            f"{path}: `target` has {target.shape[1]} classes, `partial_target` "
-            f"{candidates.shape[1]}"
-        )
+    candidates = None
+    if info.real_candidates:
+        sets = _indicators(content["partial_target"], len(x), f"{path}: `partial_target`")
+        if target.shape != sets.shape:
+            raise ValueError(
+                f"{path}: `target` has {target.shape[1]} classes, `partial_target` {sets.shape[1]}"
+            )
+        candidates = torch.from_numpy(sets)
     num_true = target.sum(axis=1)
     refuse(num_true == 0, f"{path}: `target`", "has no true label")
     refuse(num_true > 1, f"{path}: `target`", "has several true labels")
     y = check_labels(target.argmax(axis=1), target.shape[1], str(path))
-    return Content(x, torch.from_numpy(y), target.shape[1], torch.from_numpy(candidates))
+    return Content(x, torch.from_numpy(y), target.shape[1], candidates)
 
 
 def _load_mat(path: Path, info: DatasetInfo) -> Mapping[str, Any]:
