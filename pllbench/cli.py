@@ -39,7 +39,7 @@ TableSelectName = StrEnum(
     ["last10", "last", "covering_rate", "approximated_accuracy", "oracle", "all"],
 )
 Source = StrEnum("Source", ["paper"])
-Plot = StrEnum("Plot", ["accuracy", "noise", "curves"])
+Plot = StrEnum("Plot", ["accuracy", "hparam", "noise", "curves", "ranks"])
 
 Results = Annotated[Path, typer.Option("--results", help="Folder of records.", metavar="DIR")]
 DataDir = Annotated[
@@ -213,21 +213,28 @@ def plot(
     select: Select = SelectName.last10,
     output: Output = None,
 ) -> None:
-    """Plot accuracy against q, noise rates, or training curves (PNG, PDF or SVG)."""
-    from pllbench import console, contents, plots, records
+    """Plot a selection (PNG, PDF or SVG).
 
-    found = contents.load(flags, results)
-    content = found.table(select.value)  # type: ignore[arg-type]
+    accuracy: against q. hparam: against the hyperparameter that differs between the rows. noise,
+    curves: over epochs. ranks: critical difference of average ranks over data sets.
+    """
+    from pllbench import console, contents, diagrams, figures, plots, significance
+
+    content = contents.load(flags, results)
+    shown = content.table(select.value)  # type: ignore[arg-type]
     path = output or Path(f"{kind}.png")
-    if kind == Plot.accuracy:
-        figure = plots.accuracy(content)
-    else:
-        columns = {
-            record.run_id: records.read_curves(records.record_path(results, record.spec))
-            for record in found.finished
-        }
-        figure = (plots.noise if kind == Plot.noise else plots.curves)(content, columns)
-    plots.save(figure, path)
+    match kind:
+        case Plot.accuracy:
+            figure = plots.accuracy(shown)
+        case Plot.hparam:
+            figure = plots.hparam(shown, {r.run_id: r.spec.hparams for r in content.finished})
+        case Plot.noise:
+            figure = plots.noise(shown, content.curves())
+        case Plot.curves:
+            figure = plots.curves(shown, content.curves())
+        case Plot.ranks:
+            figure = diagrams.critical_difference(*significance.ranks(shown))
+    figures.save(figure, path)
     console.write(f"{path}\n")
 
 

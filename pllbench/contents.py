@@ -21,7 +21,7 @@ from pllbench.flags import SelectionFlags
 from pllbench.grid import PlannedRun, Selection, known_variants, plan
 from pllbench.protocol import Protocol, load_benchmark
 from pllbench.published import Published
-from pllbench.records import Record, Select
+from pllbench.records import Curves, Record, Select
 from pllbench.sheets import Report
 
 REPRODUCTION: tuple[Select, ...] = ("last10", "last")
@@ -56,6 +56,15 @@ class Content:
         if self.planned is None:
             return list(self.records)
         return records.with_ids(self.records, (run.spec.run_id for run in self.planned))
+
+    def curves(self) -> dict[str, Curves]:
+        """Per-epoch columns of its runs, by run_id.
+
+        Raises:
+            ValueError: the file of a run is damaged.
+        """
+        paths = {r.run_id: records.record_path(self.folder, r.spec) for r in self.finished}
+        return {run_id: records.read_curves(path) for run_id, path in paths.items()}
 
     def table(self, select: Select = "last10") -> Table:
         """The table under a selection rule.

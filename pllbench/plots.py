@@ -1,71 +1,20 @@
-"""Figures of finished runs: accuracy against q, noise rates and training curves over epochs.
+"""Plots of finished runs: accuracy against q or a hyperparameter, rates over epochs."""
 
-Figures are built without pyplot, so that neither a display nor global state is involved. Rows
-differ by colour, marker and line style at once, so that they stay apart in grey.
-"""
+from collections.abc import Mapping, Sequence
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal
-
-import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
+from pydantic import JsonValue
 
 from pllbench.cells import Block, Cell, Column, Row, Table
+from pllbench.figures import Draw, Look, Looks, figure_of, looks_of
 from pllbench.records import Curves
-
-SUFFIXES = (".pdf", ".png", ".svg")
-"""Kinds of files that `save` writes."""
+from pllbench.statistics import Summary
 
 CurvesById = Mapping[str, Curves]
 """Per-epoch columns of runs, by run_id."""
-
-# Okabe and Ito's palette: its colours stay apart under the common kinds of colour blindness.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-_MARKERS = "osD^vP*X<>"
-LineStyle = Literal["-", "--", "-.", ":"]
-_LINES: tuple[LineStyle, ...] = ("-", "--", "-.", ":")
-_PANEL = (3.3, 2.6)
-"""Width and height of a panel in inches."""
-_STYLE: dict[Any, Any] = {
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "0.92",
-    "axes.axisbelow": True,
-    "font.size": 9,
-    "lines.linewidth": 1.3,
-    "lines.markersize": 5,
-    "text.parse_math": False,  # a name may hold a dollar sign
-    "svg.hashsalt": "pllbench",  # equal figures are equal files
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """How a row is drawn, in all panels of a figure."""
-
-    label: str
-    colour: str
-    marker: str
-    line: LineStyle
-
-    def handle(self) -> Line2D:
-        """Its entry in the legend."""
-        return Line2D([], [], color=self.colour, marker=self.marker, linestyle=self.line)
-
-
-Looks = Mapping[str, Look]
-"""Looks by the label of the row."""
-
-Draw = Callable[[Axes, Looks], set[str]]
-"""Draws one panel; gives the labels of the rows that the legend must explain."""
 
 
 def accuracy(table: Table) -> Figure:
@@ -79,7 +28,7 @@ def accuracy(table: Table) -> Figure:
         for process in dict.fromkeys(column.candidates for column in block.columns) or [None]:
             columns = [c for c in block.columns if c.candidates == process and c.q is not None]
             panels.append(_against_q(block, columns) if columns else _dots(block))
-    return _figure(panels, table, across=3)
+    return figure_of(panels, _looks(table), across=3)
 
 
 def noise(table: Table, columns: CurvesById) -> Figure:
@@ -102,7 +51,12 @@ def noise(table: Table, columns: CurvesById) -> Figure:
                 ]
     if not panels:
         raise ValueError("no run here has pseudo labels, so there are no noise rates to plot")
-    return _figure(panels, table, across=2)
+    figure = figure_of(panels, _looks(table), across=2)
+    for pair in zip(figure.axes[::2], figure.axes[1::2], strict=True):  # one scale to compare on
+        top = max(axes.get_ylim()[1] for axes in pair)
+        for axes in pair:
+            axes.set_ylim(0, top)
+    return figure
 
 
 def curves(table: Table, columns: CurvesById) -> Figure:
@@ -115,77 +69,64 @@ def curves(table: Table, columns: CurvesById) -> Figure:
                 title = f"{block.title}, {block.heading(column)}"
             rows = _rows(block, column)
             panels.append(_over_epochs(title, rows, columns, ("accuracy", "test accuracy (%)")))
-    return _figure(panels, table, across=3)
+    return figure_of(panels, _looks(table), across=3)
 
 
-def save(figure: Figure, path: Path) -> None:
-    """Write `figure` as PNG, PDF or SVG, by the suffix of `path`; missing folders are made.
+def hparam(table: Table, hparams: Mapping[str, Mapping[str, JsonValue]]) -> Figure:
+    """Accuracy against the one hyperparameter that differs between rows; std as error bars.
+
+    A panel a data set, a line a column.
+
+    Args:
+        table: its rows are variants of one method.
+        hparams: hyperparameters of its runs, by run_id.
 
     Raises:
-        ValueError: another suffix, or `path` cannot be written.
+        ValueError: not exactly one hyperparameter differs, or it is no number.
     """
-    suffix = path.suffix.lower()
-    if suffix not in SUFFIXES:
-        raise ValueError(
-            f"{path}: cannot write {suffix or 'no suffix'!r}, use {' '.join(SUFFIXES)}"
-        )
-    dates: dict[str, dict[str, None]] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with mpl.rc_context(_STYLE):
-            figure.savefig(path, dpi=200, metadata=dates.get(suffix))
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be written ({error.strerror})") from error
+    rivals = [(row, cell) for row, cell in table.cells if cell.run_ids and not row.reference]
+    settings = [hparams[cell.run_ids[0]] for _, cell in rivals]
+    names = {name for found in settings for name in found}
+    varied = sorted(n for n in names if len({repr(found.get(n)) for found in settings}) > 1)
+    if len(varied) != 1:
+        listed = ", ".join(varied) or "none"
+        raise ValueError(f"one hyperparameter must differ between the rows here, found: {listed}")
+    values: dict[Column, dict[float, Cell]] = {}
+    for (row, cell), found in zip(rivals, settings, strict=True):
+        value = found.get(varied[0])
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ValueError(f"{varied[0]} = {value!r} of {row.label}: no number")
+        values.setdefault(cell.column, {})[value] = cell
+    panels, headings = [], []
+    for block in table.blocks:
+        lines = {_heading(block, c): values[c] for c in block.columns if c in values}
+        headings += list(lines)
+        panels.append(_against(varied[0], block.title, lines))
+    return figure_of(panels, looks_of((heading, False) for heading in headings), across=3)
 
 
-def _figure(panels: Sequence[Draw], table: Table, across: int) -> Figure:
-    looks = _looks((row.label, row.reference) for block in table.blocks for row in block.rows)
-    across = min(across, len(panels))
-    down = math.ceil(len(panels) / across)
-    with mpl.rc_context(_STYLE):
-        figure = Figure(figsize=(_PANEL[0] * across, _PANEL[1] * down), layout="constrained")
-        grid = list(figure.subplots(down, across, squeeze=False).flat)
-        drawn: set[str] = set()
-        for axes, draw in zip(grid, panels, strict=False):
-            drawn |= draw(axes, looks)
-        for axes in grid[len(panels) :]:
-            axes.remove()
-        shown = [look for label, look in looks.items() if label in drawn]
-        if shown:
-            _add_legend(figure, shown)
-    return figure
+def _looks(table: Table) -> Looks:
+    return looks_of((row.label, row.reference) for block in table.blocks for row in block.rows)
 
 
-def _add_legend(figure: Figure, looks: Sequence[Look]) -> None:
-    """Below the panels, in as many columns as fit; the figure grows by its lines."""
-    room = int(figure.get_figwidth() * 13)  # characters in a line
-    widths = [len(look.label) + 8 for look in looks]
-    across = len(looks) if sum(widths) <= room else max(1, room // max(widths))
-    figure.legend(
-        [look.handle() for look in looks],
-        [look.label for look in looks],
-        loc="outside lower center",
-        ncols=across,
-        frameon=False,
-    )
-    figure.set_figheight(figure.get_figheight() + 0.2 * math.ceil(len(looks) / across))
+def _heading(block: Block, column: Column) -> str:
+    """Names a column in a legend."""
+    return block.heading(column) if column.q is not None else f"{column.candidates} candidate sets"
 
 
-def _looks(rows: Iterable[tuple[str, bool]]) -> dict[str, Look]:
-    rows = list(dict.fromkeys(rows))
-    references = [label for label, reference in rows if reference]
-    rivals = [label for label, reference in rows if not reference]
-    return {
-        label: Look(label, "0.35", "", _LINES[1 + i % 3]) for i, label in enumerate(references)
-    } | {
-        label: Look(
-            label,
-            _COLOURS[i % len(_COLOURS)],
-            _MARKERS[i % len(_MARKERS)],
-            _LINES[i % len(_LINES)],
-        )
-        for i, label in enumerate(rivals)
-    }
+def _against(name: str, title: str, lines: Mapping[str, Mapping[float, Cell]]) -> Draw:
+    def draw(axes: Axes, looks: Looks) -> set[str]:
+        for heading, cells in lines.items():
+            points = [(x, cell.summary) for x, cell in sorted(cells.items())]
+            _draw_points(axes, looks[heading], [(x, s) for x, s in points if s])
+        ticks = sorted({x for cells in lines.values() for x in cells})
+        axes.set_xticks(ticks, [f"{x:g}" for x in ticks])
+        axes.set_title(title)
+        axes.set_xlabel(name.replace("_", " "))
+        axes.set_ylabel("test accuracy (%)")
+        return set(lines)
+
+    return draw
 
 
 def _rows(block: Block, column: Column | None) -> list[tuple[Row, Cell]]:
@@ -230,13 +171,16 @@ def _against_q(block: Block, columns: Sequence[Column]) -> Draw:
 def _draw_line(axes: Axes, row: Row, look: Look, places: Mapping[Column, float]) -> None:
     """The cells of a row that have a place on the x axis, joined by a line."""
     cells = [(places.get(cell.column), cell.summary) for cell in row.cells if cell]
-    points = [(x, s.mean, s.std or 0.0) for x, s in cells if x is not None and s]
+    _draw_points(axes, look, [(x, found) for x, found in cells if x is not None and found])
+
+
+def _draw_points(axes: Axes, look: Look, points: Sequence[tuple[float, Summary]]) -> None:
+    """Means with their std, joined by a line."""
     if points:
-        x, mean, std = zip(*points, strict=True)
         axes.errorbar(
-            x,
-            mean,
-            yerr=std,
+            [x for x, _ in points],
+            [found.mean for _, found in points],
+            yerr=[found.std or 0.0 for _, found in points],
             color=look.colour,
             marker=look.marker,
             linestyle=look.line,

@@ -488,7 +488,7 @@ WRONG = {
     "run --methods cc rc": "unexpected extra argument",
     "rum --methods cc": "No such command 'rum'. Did you mean 'run'?",
     "list method": "'method' is not one of 'methods', 'variants'",
-    "plot": "Missing argument 'kind'. Choose from: accuracy, noise, curves",
+    "plot": "Missing argument 'kind'. Choose from: accuracy, hparam, noise, curves, ranks",
     "data digit": "unknown data set 'digit': did you mean digits?",
     # Lists.
     "run --methods cc,,rc": "--methods cc,,rc: an entry is empty",

@@ -1,10 +1,14 @@
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from pydantic import JsonValue
 
-from pllbench.plots import CurvesById, accuracy, curves, noise, save
+from pllbench.figures import save
+from pllbench.grid import PlannedRun
+from pllbench.plots import CurvesById, accuracy, curves, hparam, noise
 from pllbench.records import Record
 from pllbench.tables import build
 from tests.records_factory import PROTOCOL, make_records
@@ -86,6 +90,7 @@ def test_noise_leaves_out_methods_without_pseudo_labels() -> None:
     assert legend(figure) == ["CC", "RC"]
     assert figure.axes[0].lines[0].get_ydata() == pytest.approx([20.0] * 20)
     assert figure.axes[1].lines[0].get_ydata() == pytest.approx([5.0] * 20)
+    assert figure.axes[0].get_ylim() == figure.axes[1].get_ylim()
 
 
 def test_noise_without_pseudo_labels_is_refused() -> None:
@@ -141,3 +146,42 @@ def test_missing_folders_are_made(tmp_path: Path) -> None:
     path = tmp_path / "a" / "b" / "figure.png"
     save(Figure(), path)
     assert path.stat().st_size > 0
+
+
+def taus(values: Sequence[object] = (1.0, 5.0, 30.0)) -> list[Record]:
+    return [
+        record
+        for tau in values
+        for q in (0.1, 0.7)
+        for record in make_records(
+            [90 - q, 92], method="asyco", q=q, hparams={"tau": tau, "a": 1}, changed=("tau",)
+        )
+    ]
+
+
+def hparams(found: list[Record]) -> dict[str, dict[str, JsonValue]]:
+    return {record.run_id: record.spec.hparams for record in found}
+
+
+def against_tau(found: list[Record]) -> Figure:
+    taus = {r.run_id: r.spec.hparams["tau"] for r in found}
+    planned = [PlannedRun(f"tau-{taus[r.run_id]}", "AsyCo", r.spec) for r in found]
+    return hparam(build(found, PROTOCOL, planned=planned), hparams(found))
+
+
+def test_accuracy_against_a_hyperparameter_is_a_line_a_column() -> None:
+    figure = against_tau(taus())
+    [axes] = figure.axes
+    assert legend(figure) == ["q = 0.1", "q = 0.7"]
+    assert axes.get_xlabel() == "tau"
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["1", "5", "30"]
+    x, y = axes.containers[1].lines[0].get_data()  # type: ignore[attr-defined]
+    assert list(x) == [1, 5, 30]
+    assert y == pytest.approx([90.65] * 3)
+
+
+def test_rows_must_differ_in_one_hyperparameter_which_is_a_number() -> None:
+    with pytest.raises(ValueError, match=r"one hyperparameter must differ .*, found: none"):
+        against_tau(taus([1.0]))
+    with pytest.raises(ValueError, match="tau = 'high' of AsyCo: no number"):
+        against_tau(taus(["high", 1.0]))
