@@ -21,8 +21,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast, get_args
 
-import numpy as np
-
 from pllbench.catalogue import DATASETS, DatasetInfo, Kind, Split
 
 FIXED_FOLDERS = ("train", "test")
@@ -94,6 +92,8 @@ def digest(path: Path) -> str:
 
 def _npz_facts(path: Path) -> tuple[str, bool, bool]:
     """Kind, whether candidate sets come with it, and whether its split is fixed."""
+    import numpy as np
+
     shapes: dict[str, tuple[int, ...]] = {}
     try:
         with zipfile.ZipFile(path) as archive:
@@ -113,9 +113,11 @@ def _npz_facts(path: Path) -> tuple[str, bool, bool]:
 
 
 def _header_shape(file: Any) -> tuple[int, ...]:
-    version = np.lib.format.read_magic(file)
-    read = np.lib.format.read_array_header_1_0
-    shape, _, _ = (read if version == (1, 0) else np.lib.format.read_array_header_2_0)(file)
+    from numpy.lib import format as npy
+
+    version = npy.read_magic(file)
+    read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    shape, _, _ = read(file)
     return tuple(shape)
 
 

@@ -29,9 +29,9 @@ class Block(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """[B, num_in, H, W] -> [B, num_out, H / stride, W / stride]."""
-        out: Tensor = F.relu(self.bn1(self.conv1(x)))
-        out = F.relu(self.bn2(self.conv2(out)) + self.shortcut(x))
-        return out
+        out = F.relu(self.bn1(self.conv1(x)))
+        sums: Tensor = self.bn2(self.conv2(out)) + self.shortcut(x)
+        return sums.relu()
 
 
 class PreActivationBlock(nn.Module):
@@ -48,7 +48,7 @@ class PreActivationBlock(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """[B, num_in, H, W] -> [B, num_out, H / stride, W / stride]."""
         activated = F.relu(self.bn1(x))
-        out = self.conv2(F.relu(self.bn2(self.conv1(activated))))
+        out: Tensor = self.conv2(F.relu(self.bn2(self.conv1(activated))))
         # A block that changes the width projects the activated input, the others pass x as it is.
         shortcut: Tensor = x if self.projection is None else self.projection(activated)
         return out + shortcut
