@@ -1,8 +1,12 @@
 """What the README shows is true: its plug-in conforms, its tables are those of the records."""
 
+import importlib.util
 import re
+import sys
 import tomllib
+from functools import cache
 from pathlib import Path
+from tempfile import mkdtemp
 from types import ModuleType
 
 import pytest
@@ -24,9 +28,17 @@ def code(language: str, start: str) -> str:
     raise AssertionError(f"no {language} block begins with {start!r}")
 
 
+@cache
 def plug_in() -> ModuleType:
-    module = ModuleType("pll_average")
-    exec(compile(code("python", '"""Average'), "pll_average.py", "exec"), module.__dict__)
+    """The README's module, imported from a file: docstrings of fields are read from its source."""
+    path = Path(mkdtemp()) / "pll_average.py"
+    path.write_text(code("python", '"""Average'), "utf-8")
+    spec = importlib.util.spec_from_file_location("pll_average", path)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["pll_average"] = module
+    spec.loader.exec_module(module)
     return module
 
 
