@@ -5,7 +5,7 @@ from typing import get_args
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -75,7 +75,6 @@ def test_wrong_labels_are_equally_likely_and_independent_given_free(policy: Poli
         assert stats.chisquare(counts, expected).pvalue > 1e-4
 
 
-@settings(deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     num_classes=st.integers(2, 12),

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.io import savemat
@@ -358,7 +358,6 @@ def dataset_of(class_sizes: list[int], split_by: Split) -> Dataset:
     return Dataset("toy", torch.zeros(len(y), 2), y, len(class_sizes), split_by=split_by)
 
 
-@settings(deadline=None)
 @given(
     class_sizes=st.lists(st.integers(0, 40), min_size=2, max_size=8).filter(lambda s: max(s) > 2),
     split_by=st.sampled_from(["random", "stratified"]),
@@ -399,7 +398,6 @@ def test_split_depends_on_its_seed_alone() -> None:
     assert split(dataset, 1)[1].tolist() != first
 
 
-@settings(deadline=None)
 @given(num_rows=st.integers(10, 200), share=st.floats(0.1, 0.9), seed=st.integers(0, 2**32))
 def test_hold_out_divides_the_training_rows(num_rows: int, share: float, seed: int) -> None:
     rows = torch.arange(num_rows) * 3

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pllbench.loader import CHUNK, Loader
@@ -26,7 +26,6 @@ def indices(batches: list[Batch]) -> list[int]:
 
 
 @given(st.integers(1, 200), st.integers(1, 250), st.integers(0, 3))
-@settings(deadline=None)
 def test_every_row_is_in_one_batch_of_an_epoch(num_rows: int, batch_size: int, epoch: int) -> None:
     batches = list(loader(num_rows, batch_size).epoch(epoch))
     assert sorted(indices(batches)) == list(range(num_rows))

@@ -79,7 +79,7 @@ def test_a_single_value_has_no_welch_interval() -> None:
     assert welch_difference(summary([90.0]), summary([88.0, 89.0])) is None
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(st.integers(-3, 3).filter(bool), min_size=6, max_size=8))
 def test_wilcoxons_test_is_exact_with_ties(differences: list[int]) -> None:
     """Against all sign patterns of the ranks, gone through one by one."""

@@ -34,9 +34,7 @@ from tests.test_records import CURVES
 ANYWHERE = st.floats(0, 1, exclude_max=True)
 """A place in a file, as a share of its length."""
 
-often = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+often = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def overwrite(content: bytes, place: float, by: bytes) -> bytes:
