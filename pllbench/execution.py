@@ -69,7 +69,7 @@ def execute(
         torch.cuda.reset_peak_memory_stats(device)
     spec = job.spec
     if dataset is None:
-        dataset = _load(job.own or spec.dataset, job.data_dir, job.noisy)
+        dataset = load_dataset(job)
     annotation = _annotation(job, dataset, device, on_epoch)
     logits = annotation.logits if annotation else None
     task = make_task(spec, dataset, device, noisy=job.noisy, logits=logits)
@@ -104,6 +104,11 @@ def _annotation(
         return annotate(job.spec, dataset, device, job.annotators, on_epoch)
     with TemporaryDirectory() as folder:
         return annotate(job.spec, dataset, device, Path(folder), on_epoch)
+
+
+def load_dataset(job: Job) -> Dataset:
+    """The data set of `job`: one that the suite knows, or the user's own."""
+    return _load(job.own or job.spec.dataset, job.data_dir, job.noisy)
 
 
 @lru_cache(maxsize=1)

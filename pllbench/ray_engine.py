@@ -16,7 +16,7 @@ import ray
 from ray.exceptions import RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from pllbench import datasets
+from pllbench.datasets import Dataset
 from pllbench.engines import (
     POLL_SECONDS,
     REPORT_SECONDS,
@@ -27,7 +27,8 @@ from pllbench.engines import (
     Stopped,
     attempt,
 )
-from pllbench.execution import Job
+from pllbench.execution import Job, load_dataset
+from pllbench.own import OwnData
 from pllbench.records import move_aside, write_atomic
 from pllbench.trainer import Progress
 
@@ -95,7 +96,7 @@ class RayEngine:
         self._device = "cuda" if gpus_per_run else "cpu"
         self._needs = {"CPU": 1.0} | ({"GPU": gpus_per_run} if gpus_per_run else {})
         self._flights: dict[Any, _Flight] = {}
-        self._data: tuple[tuple[str, bool], Any] | None = None
+        self._data: tuple[tuple[str | OwnData, bool], Any] | None = None
         self._stopping = False
         if not self._held():
             ray.shutdown()
@@ -165,10 +166,9 @@ class RayEngine:
 
     def _data_of(self, job: Job) -> Any:
         """Reference to a run's data set in the cluster's memory; the last one stays there."""
-        key = (job.spec.dataset, job.noisy)
+        key = (job.own or job.spec.dataset, job.noisy)
         if self._data is None or self._data[0] != key:
-            dataset = datasets.load(job.spec.dataset, job.data_dir, noisy=job.noisy)
-            self._data = key, ray.put(dataset)
+            self._data = key, ray.put(load_dataset(job))
         return self._data[1]
 
     def _told(self) -> Iterator[Event]:
@@ -282,7 +282,7 @@ def _work(job: Job, data: list[Any], state: bytes | None, board: Any) -> tuple[E
 
 
 @lru_cache(maxsize=1)
-def _fetch(reference: Any) -> datasets.Dataset:
+def _fetch(reference: Any) -> Dataset:
     """The last data set stays in memory: a worker's next run is mostly on the same one."""
-    dataset: datasets.Dataset = ray.get(reference)
+    dataset: Dataset = ray.get(reference)
     return dataset
