@@ -7,10 +7,10 @@ from typing import Literal
 
 from pllbench.catalogue import DATASETS
 from pllbench.cells import DECIMALS, MISSING, Cell, Row, Table
-from pllbench.grid import printed_name
 from pllbench.protocol import Protocol
 from pllbench.published import Published
 from pllbench.records import Record, Select
+from pllbench.rows import printed_name
 from pllbench.sheets import Report, Sheet
 from pllbench.statistics import Summary, welch_difference
 

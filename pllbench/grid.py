@@ -1,7 +1,4 @@
-"""Which runs: a selection, resolved through protocol, variants and benchmark to `RunSpec`s.
-
-The way back is here as well: which row of a table a stored run belongs to.
-"""
+"""Which runs: a selection, resolved through protocol, variants and benchmark to `RunSpec`s."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,10 +22,9 @@ from pllbench.protocol import (
     merge,
 )
 from pllbench.registry import did_you_mean, load_method, method_entries
+from pllbench.rows import label
 from pllbench.spec import (
-    PROCESS_OPTIONS,
     CandidateSpec,
-    Frozen,
     RunSpec,
     TrainSpec,
     ViewSpec,
@@ -106,7 +102,7 @@ def plan(selection: Selection) -> list[PlannedRun]:
             for seed in selection.seeds or grid.seeds:
                 data = mine.get(cell.dataset)
                 spec = resolve(cell, seed, settings, data)
-                run = PlannedRun(cell.name, _label(spec, cell.name, known), spec, data)
+                run = PlannedRun(cell.name, label(spec, cell.name, known), spec, data)
                 planned.setdefault((cell.name, spec.run_id), run)
         for setting in () if restricted else grid.setting:
             _require_used(setting, used, setting.reason or f"setting for {setting.when!r}")
@@ -292,78 +288,3 @@ def takes_rate(settings: Overrides) -> bool:
     """Whether q means anything to the candidate process of these settings."""
     given = settings.candidates
     return process_takes_rate(given.get("process", "uniform"), given.get("rule", "mean_rate"))
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """The row of a table that a run belongs to.
-
-    Attributes:
-        name: the method or variant, as --methods takes it.
-        label: printed: the method's or variant's label, and every difference from the protocol.
-    """
-
-    name: str
-    label: str
-
-
-def row_of(spec: RunSpec, protocol: Protocol) -> Row:
-    """The row of a stored run: the method or variant that it equals, else method and differences.
-
-    Needs neither the method's class nor torch.
-    """
-    names = [spec.method, *(n for n, v in protocol.variants.items() if v.base == spec.method)]
-    same = (name for name in names if not differences(spec, name, protocol))
-    name = next(same, spec.method)
-    return Row(name, _label(spec, name, protocol))
-
-
-def _label(spec: RunSpec, name: str, protocol: Protocol) -> str:
-    """The printed name of a method or variant, and what differs from its protocol in this run."""
-    label = printed_name(name, protocol)
-    changes = ", ".join(differences(spec, name, protocol))
-    return f"{label} ({changes})" if changes else label
-
-
-def printed_name(name: str, protocol: Protocol) -> str:
-    """How a method or variant is printed."""
-    variant = protocol.variants.get(name)
-    return variant.label if variant else protocol.labels.get(name, name)
-
-
-def differences(spec: RunSpec, name: str, protocol: Protocol) -> list[str]:
-    """Every setting of a run that is not what the protocol resolves for `name`, as `key=value`."""
-    variant = protocol.variants.get(name)
-    cell = Cell(name, spec.method, spec.dataset, spec.q, spec.kind)
-    expected = merge(
-        s
-        for s in (*protocol.setting, *(variant.layers() if variant else ()))
-        if s.when.matches(cell)
-    )
-    found = [
-        f"{key}={value}"
-        for key, value in spec.hparams.items()
-        if (value != expected.hparams[key] if key in expected.hparams else key in spec.changed)
-    ]
-    pairs: list[tuple[Frozen, Frozen]] = [
-        (spec.train, TrainSpec.model_validate(expected.train)),
-        (spec.views, ViewSpec.model_validate(expected.views)),
-    ]
-    for actual, wanted in pairs:
-        found += [
-            f"{key}={_brief(value)}" for key, value in actual if value != getattr(wanted, key)
-        ]
-    if spec.candidates:
-        for key in PROCESS_OPTIONS[spec.candidates.process]:
-            value = getattr(spec.candidates, key)
-            if value != expected.candidates.get(key, CandidateSpec.model_fields[key].default):
-                found.append(f"{key}={_brief(value)}")
-    if spec.holdout != (expected.holdout or 0.0):
-        found.append(f"holdout={spec.holdout:g}")
-    if spec.data_seed != expected.data_seed:
-        found.append(f"data_seed={spec.data_seed}")
-    return found
-
-
-def _brief(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -13,9 +13,10 @@ from typing import Literal
 
 from pllbench.catalogue import DATASETS
 from pllbench.cells import DECIMALS, Block, Cell, Column, Row, Table
-from pllbench.grid import PlannedRun, row_of
+from pllbench.grid import PlannedRun
 from pllbench.protocol import Protocol
 from pllbench.records import Record, Select
+from pllbench.rows import row_of
 from pllbench.spec import CORE_VERSION, RunSpec
 
 RULES: Mapping[Select, str] = {

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from pllbench.catalogue import DATASETS
-from pllbench.grid import PlannedRun, Selection, differences, plan, row_of
+from pllbench.grid import PlannedRun, Selection, plan
 from pllbench.protocol import Benchmark, Grid, Protocol, Setting, Variant, When, default_protocol
 from pllbench.registry import method_entries
+from pllbench.rows import differences, row_of
 from pllbench.spec import CandidateSpec, RunSpec
 
 PROTOCOL = default_protocol()

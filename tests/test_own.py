@@ -14,8 +14,9 @@ from pllbench import datasets, own
 from pllbench.auditing import audit_dataset
 from pllbench.datasets import Dataset, load_own, split
 from pllbench.execution import Job, execute
-from pllbench.grid import PlannedRun, Selection, differences, plan, row_of
+from pllbench.grid import PlannedRun, Selection, plan
 from pllbench.protocol import Setting, default_protocol
+from pllbench.rows import differences, row_of
 
 RNG = np.random.default_rng(0)
 Y = np.arange(40) % 4
