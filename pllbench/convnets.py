@@ -35,29 +35,29 @@ class LeNet(nn.Module):
 
 
 class SmallCNN(nn.Module):
-    """Three convolutions with BatchNorm, each halving the image: [B, channels, H, W] -> [B, 128].
+    """Three convolutions with BatchNorm, each halving the image: [B, channels, H, W] -> [B, 64].
 
-    About 10 million multiplications for an image of 32 x 32, a fiftieth of ResNet-18's. Ends in a
-    global average pool, so any image of at least 4 x 4 fits.
+    Strides halve it, since pooling after each convolution takes four times as long: 0.7 million
+    multiplications for an image of 32 x 32, where ResNet-18 has 556 million. Ends in a global
+    average pool, so any image size fits.
     """
 
-    num_features = 128
+    num_features = 64
 
     def __init__(self, channels: int) -> None:
         super().__init__()
         layers: list[nn.Module] = []
         num_in = channels
-        for num_out in (32, 64, 128):
+        for num_out in (16, 32, 64):
             layers += [
-                nn.Conv2d(num_in, num_out, 3, padding=1, bias=False),
+                nn.Conv2d(num_in, num_out, 3, stride=2, padding=1, bias=False),
                 nn.BatchNorm2d(num_out),
                 nn.ReLU(),
-                nn.MaxPool2d(2, ceil_mode=True),
             ]
             num_in = num_out
         self.layers = nn.Sequential(*layers)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Features [B, 128]."""
+        """Features [B, 64]."""
         features: Tensor = self.layers(x).mean((2, 3))
         return features
