@@ -17,7 +17,7 @@ from torch import Tensor
 from pllbench.candidates import check
 from pllbench.catalogue import DatasetInfo, Split
 from pllbench.own import OwnData, digest
-from pllbench.readers.content import Content
+from pllbench.readers.content import Content, first_rows
 from pllbench.readers.files import dataset_info, find_file
 from pllbench.readers.human import read_cifar10h, read_cifar10n, read_plcifar10
 from pllbench.readers.images import read_torchvision
@@ -88,6 +88,8 @@ def load(name: str, data_dir: Path, *, noisy: bool = False) -> Dataset:
     info = dataset_info(name)
     read = read_torchvision if info.torchvision else _READERS.get(name, read_mat)
     found = read(name, data_dir)
+    if info.first:
+        found = first_rows(found, *info.first)
     if found.candidates is not None:
         where = str(find_file(name, data_dir))
         check(found.candidates.numpy(), found.y.numpy(), noisy=noisy or info.noisy, where=where)
@@ -123,6 +125,7 @@ _READERS: Mapping[str, Callable[[str, Path], Content]] = {
     "digits": read_digits,
     "cnae9": read_cnae9,
     "cifar10n": read_cifar10n,
+    "cifar10n-5k": read_cifar10n,
     "cifar10h": read_cifar10h,
     "plcifar10-aggregate": read_plcifar10,
     "plcifar10-vaguest": read_plcifar10,

@@ -1,5 +1,6 @@
 """The benchmark files: what they regenerate, and that they share runs."""
 
+from collections import Counter
 from functools import cache
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from pllbench.grid import PlannedRun, Selection, plan
 from pllbench.protocol import benchmark_names, load_benchmark
 from pllbench.published import load_table, table_names
+from pllbench.spec import CandidateSpec
 
 FIGURES = {"noise_rates", "tau"}
 
@@ -47,6 +49,27 @@ def test_tables_share_their_runs() -> None:
         assert run_ids(name, "asyco") <= main
     assert run_ids("ablation_augmentation", "asyco-2-strong") == run_ids("ablation_syco", "asyco")
     assert run_ids("backbone", "dpll") <= run_ids("uniform_images", "dpll")
+
+
+def test_the_reduced_grids_are_of_reduced_data_alone() -> None:
+    images, processes = planned("reduced_images"), planned("reduced_processes")
+    # 7 methods on 2 rates of 2 data sets, and supervised once each
+    assert len(images) == (7 * 2 + 1) * 2
+    assert Counter(run.spec.dataset for run in processes) == {
+        "cifar10-5k": 2 * 3,  # two processes, three methods
+        "cifar10n-5k": 3,
+        "cifar10h": 3,
+    }
+    for run in (*images, *processes):
+        assert (run.spec.train.network, run.spec.train.epochs) == ("small_cnn", 20)
+        assert run.spec.dataset.endswith("-5k") or run.spec.dataset == "cifar10h"
+    generated = {run.spec.candidates for run in processes} - {None}
+    assert generated == {
+        CandidateSpec(process="uniform-set"),
+        CandidateSpec(
+            process="instance", rule="max", annotator_network="small_cnn", annotator_epochs=10
+        ),
+    }
 
 
 def test_the_grids_have_the_papers_size() -> None:

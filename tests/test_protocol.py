@@ -71,6 +71,24 @@ def test_protocol_knows_every_data_set_with_generated_candidates_and_only_method
     assert set(PROTOCOL.labels) <= set(method_entries())
 
 
+REDUCED = [name for name, info in DATASETS.items() if info.first]
+
+
+@pytest.mark.parametrize("name", REDUCED)
+def test_a_part_of_a_data_set_has_the_settings_of_the_whole(name: str) -> None:
+    whole = name.removesuffix("-5k")
+    assert PROTOCOL.q.get(name) == PROTOCOL.q.get(whole)
+    methods = (*method_entries(), *PROTOCOL.variants)
+    parts, wholes = (plan(Selection(methods=methods, datasets=(d,))) for d in (name, whole))
+    assert len(parts) == len(wholes)
+    for part, run in zip(parts, wholes, strict=True):
+        expected = run.spec.model_dump() | {"dataset": name}
+        if part.spec.method == "pico":  # its queue is as long in proportion
+            expected["hparams"] |= {"queue_size": 8192 * 5_000 // 50_000}
+            expected["changed"] = tuple(sorted({*run.spec.changed, "queue_size"}))
+        assert part.spec.model_dump() == expected
+
+
 def test_declared_defaults_are_the_papers() -> None:
     found = TrainSpec()
     optimizer = (found.lr, found.momentum, found.weight_decay, found.batch_size)

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 import torch
 
 from pllbench.candidates import audit
+from pllbench.catalogue import DATASETS
 from pllbench.datasets import load, split
 from pllbench.readers.content import Content
 
@@ -67,6 +69,22 @@ def test_cifar10n_is_the_union_of_three_annotators(tmp_path: Path) -> None:
     train, test = split(dataset, 3)
     assert (len(train), len(test)) == (NUM_TRAIN, NUM_TEST)
     assert (dataset.candidates[test].sum(1) == 1).all()
+
+
+def test_the_first_images_keep_the_candidate_sets_of_their_annotators(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(tmp_path, "cifar10n_train_labels.npz", annotators())
+    reduced = DATASETS["cifar10n-5k"]
+    assert reduced.first == (5_000, 1_000)
+    monkeypatch.setitem(DATASETS, "cifar10n-5k", replace(reduced, first=(5, 2)))
+    whole, dataset = load("cifar10n", tmp_path), load("cifar10n-5k", tmp_path)
+    assert whole.candidates is not None
+    assert dataset.candidates is not None
+    rows = [0, 1, 2, 3, 4, NUM_TRAIN, NUM_TRAIN + 1]
+    assert torch.equal(dataset.candidates, whole.candidates[rows])
+    assert dataset.y.tolist() == Y[rows].tolist()
+    assert dataset.num_train == 5
 
 
 @pytest.mark.parametrize(

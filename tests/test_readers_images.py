@@ -5,6 +5,7 @@ import os
 import pickle
 import struct
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -108,6 +109,24 @@ def test_small_files_in_each_format(
     assert train.tolist() == list(range(NUM_TRAIN))
     assert test.tolist() == list(range(NUM_TRAIN, NUM_TRAIN + NUM_TEST))
     assert [rows.tolist() for rows in split(dataset, 1)] == [train.tolist(), test.tolist()]
+
+
+@pytest.mark.parametrize("name", ["cifar10", "mnist"])
+def test_the_first_images_are_a_data_set_of_their_own(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    WRITERS[name](tmp_path, name, monkeypatch)
+    reduced = f"{name}-5k"
+    assert DATASETS[reduced].first == (5_000, 1_000)
+    monkeypatch.setitem(DATASETS, reduced, replace(DATASETS[reduced], first=(7, 3)))
+    dataset = load(reduced, tmp_path)
+    x, y = expected(name)
+    rows = [*range(7), *range(NUM_TRAIN, NUM_TRAIN + 3)]
+    assert torch.equal(dataset.x, x[rows])
+    assert dataset.y.tolist() == [y[row] for row in rows]
+    assert dataset.x.untyped_storage().nbytes() == dataset.x.nbytes
+    train, test = split(dataset, 0)
+    assert (train.tolist(), test.tolist()) == (list(range(7)), [7, 8, 9])
 
 
 def test_images_are_described_by_their_bytes(

@@ -35,6 +35,24 @@ class Content:
     num_train: int | None = None
 
 
+def first_rows(content: Content, num_train: int, num_test: int) -> Content:
+    """The first training and the first test rows of a fixed split; a copy, so the rest can go."""
+    assert content.num_train is not None, "only a fixed split has an order"
+    train = slice(min(num_train, content.num_train))
+    test = slice(content.num_train, content.num_train + num_test)
+
+    def both(values: Tensor) -> Tensor:
+        return torch.cat([values[train], values[test]])
+
+    return Content(
+        both(content.x),
+        both(content.y),
+        content.num_classes,
+        both(content.candidates) if content.candidates is not None else None,
+        train.stop,
+    )
+
+
 def check_labels(y: npt.ArrayLike, num_classes: int, where: str) -> npt.NDArray[np.int64]:
     """`y` as a label vector, [N] int64.
 
