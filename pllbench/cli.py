@@ -92,8 +92,8 @@ def run(
     from rich.console import Console
 
     from pllbench import console, contents
-    from pllbench.engines import LocalEngine
     from pllbench.grid import plan
+    from pllbench.local_engine import LocalEngine
     from pllbench.runner import Options, run_grid
     from pllbench.runs import name_of
 

@@ -20,10 +20,10 @@ from pllbench.datasets import Dataset
 from pllbench.engines import (
     POLL_SECONDS,
     REPORT_SECONDS,
+    Engine,
     EpochEnded,
     Event,
     Failed,
-    Started,
     Stopped,
     attempt,
 )
@@ -51,7 +51,7 @@ class _Flight:
     since: float | None = None
 
 
-class RayEngine:
+class RayEngine(Engine):
     """One Ray task a run, as many at a time as the cluster has places.
 
     A run whose node or worker dies is begun again elsewhere. A run that is stopped sends its
@@ -80,6 +80,7 @@ class RayEngine:
         Raises:
             ValueError: there is no cluster, or none of its nodes can hold a run.
         """
+        super().__init__(timeout)
         if device == "cpu" and gpus_per_run:
             raise ValueError(f"--gpus-per-run {gpus_per_run:g}: not with --device cpu")
         if device == "cuda" and gpus_per_run == 0:
@@ -91,13 +92,11 @@ class RayEngine:
         if gpus_per_run is None:
             on_gpu = device == "cuda" or (device == "auto" and "GPU" in ray.cluster_resources())
             gpus_per_run = float(on_gpu)
-        self.timeout = timeout
         self._jobs = jobs
         self._device = "cuda" if gpus_per_run else "cpu"
         self._needs = {"CPU": 1.0} | ({"GPU": gpus_per_run} if gpus_per_run else {})
         self._flights: dict[Any, _Flight] = {}
         self._data: tuple[tuple[str | OwnData, bool], Any] | None = None
-        self._stopping = False
         if not self._held():
             ray.shutdown()
             needs = " and ".join(f"{share:g} {name}" for name, share in self._needs.items())
@@ -109,31 +108,6 @@ class RayEngine:
             num_gpus=gpus_per_run,
             max_retries=0,  # retried here, where the checkpoint is
         )(_work)
-
-    def run(self, jobs: Iterator[Job]) -> Iterator[Event]:
-        """Execute all jobs; see `Engine.run`."""
-        exhausted = False
-        while True:
-            while not exhausted and not self._stopping and self._has_place():
-                job = next(jobs, None)
-                if job is None:
-                    exhausted = True
-                    break
-                self._send(_Flight(job))
-                yield Started(job)
-            if not self._flights:
-                return
-            if self._stopping:
-                self._board.stop.remote()
-            landed, _ = ray.wait(list(self._flights), timeout=POLL_SECONDS)
-            yield from self._told()
-            for reference in landed:
-                yield from self._receive(reference)
-            yield from self._overdue()
-
-    def stop(self) -> None:
-        """Ask running jobs to stop at the end of their epoch; see `Engine.stop`."""
-        self._stopping = True  # `run` tells the board
 
     def close(self) -> None:
         """End all runs and leave the cluster."""
@@ -154,6 +128,9 @@ class RayEngine:
             for node in nodes
         )
 
+    def _begin(self, job: Job) -> None:
+        self._send(_Flight(job))
+
     def _send(self, flight: _Flight) -> None:
         job = flight.job
         state = None
@@ -170,6 +147,18 @@ class RayEngine:
         if self._data is None or self._data[0] != key:
             self._data = key, ray.put(load_dataset(job))
         return self._data[1]
+
+    def _running(self) -> list[tuple[Job, float | None]]:
+        return [(flight.job, flight.since) for flight in self._flights.values()]
+
+    def _ask_to_stop(self) -> None:
+        self._board.stop.remote()
+
+    def _events(self) -> Iterator[Event]:
+        landed, _ = ray.wait(list(self._flights), timeout=POLL_SECONDS)
+        yield from self._told()
+        for reference in landed:
+            yield from self._receive(reference)
 
     def _told(self) -> Iterator[Event]:
         """What runs have told the board since the last time."""
@@ -210,15 +199,10 @@ class RayEngine:
                 move_aside(job.checkpoint)
         yield replace(event, job=job)
 
-    def _overdue(self) -> Iterator[Event]:
-        if self.timeout is None:
-            return
-        now = time.monotonic()
-        for reference, flight in list(self._flights.items()):
-            if flight.since and now - flight.since > self.timeout:
-                ray.cancel(reference, force=True)
-                del self._flights[reference]
-                yield Failed(flight.job, f"took longer than --timeout {self.timeout:g} s")
+    def _end(self, job: Job) -> None:
+        [reference] = [found for found, flight in self._flights.items() if flight.job is job]
+        ray.cancel(reference, force=True)
+        del self._flights[reference]
 
 
 class _Board:

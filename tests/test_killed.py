@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pllbench.engines import Failed, Finished, LocalEngine
+from pllbench.engines import Failed, Finished
 from pllbench.execution import Job
 from pllbench.grid import Selection, plan
+from pllbench.local_engine import LocalEngine
 from pllbench.protocol import Setting
 from pllbench.registry import method_entries
 from tests import plugins

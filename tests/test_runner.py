@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from pllbench import records, runner, workspace
-from pllbench.engines import Event, Failed, Finished, Started, Stopped
+from pllbench.engines import Engine, Event, Failed, Finished, Stopped
 from pllbench.execution import Job, execute
 from pllbench.grid import PlannedRun, Selection, plan
 from pllbench.protocol import Setting
@@ -33,7 +33,7 @@ def options(tmp_path: Path, data_dir: Path) -> Options:
     return Options(tmp_path / "results", data_dir, "cpu")
 
 
-class InlineEngine:
+class InlineEngine(Engine):
     """Executes jobs here, and fails those of `failing` methods.
 
     Attributes:
@@ -42,29 +42,40 @@ class InlineEngine:
     """
 
     def __init__(self, *failing: str, before: Callable[[Job], object] = lambda job: None) -> None:
+        super().__init__()
         self.failing = failing
         self.before = before
         self.executed: list[tuple[str, int]] = []
-        self.stopped = False
-
-    def run(self, jobs: Iterator[Job]) -> Iterator[Event]:
-        for job in jobs:
-            yield Started(job)
-            self.before(job)
-            self.executed.append((job.spec.method, job.spec.seed))
-            if job.spec.method in self.failing:
-                yield Failed(job, "ValueError: wrong\nin two lines", "the traceback")
-            elif self.stopped:
-                yield Stopped(job)
-                return
-            else:
-                yield Finished(job, *execute(job))
-
-    def stop(self) -> None:
-        self.stopped = True
+        self._given: list[Job] = []
 
     def close(self) -> None:
         pass
+
+    def _has_place(self) -> bool:
+        return not self._given
+
+    def _begin(self, job: Job) -> None:
+        self._given.append(job)
+
+    def _running(self) -> list[tuple[Job, float | None]]:
+        return [(job, None) for job in self._given]
+
+    def _ask_to_stop(self) -> None:
+        raise AssertionError("no job goes on while the test does")
+
+    def _events(self) -> Iterator[Event]:
+        job = self._given.pop()
+        self.before(job)
+        self.executed.append((job.spec.method, job.spec.seed))
+        if job.spec.method in self.failing:
+            yield Failed(job, "ValueError: wrong\nin two lines", "the traceback")
+        elif self._stopping:
+            yield Stopped(job)
+        else:
+            yield Finished(job, *execute(job))
+
+    def _end(self, job: Job) -> None:
+        raise AssertionError("there is no time limit")
 
 
 def planned(*methods: str, seeds: tuple[int, ...] = (0, 1)) -> list[PlannedRun]:
@@ -124,10 +135,8 @@ def test_a_failed_run_leaves_its_reason_and_no_record_and_is_tried_again(
 
 def test_a_long_reason_is_cut_on_the_screen(options: Options) -> None:
     class Wordy(InlineEngine):
-        def run(self, jobs: Iterator[Job]) -> Iterator[Event]:
-            for job in jobs:
-                yield Started(job)
-                yield Failed(job, "x" * 5000, "the whole story")
+        def _events(self) -> Iterator[Event]:
+            yield Failed(self._given.pop(), "x" * 5000, "the whole story")
 
     summary, _ = run(planned("cc", seeds=(0,)), Wordy(), options)
     [(failed, reason)] = summary.failed

@@ -21,8 +21,8 @@ from rich.console import Console
 
 from pllbench import records
 from pllbench.checkpoints import Checkpoints, State
-from pllbench.engines import LocalEngine
 from pllbench.grid import PlannedRun, Selection, plan
+from pllbench.local_engine import LocalEngine
 from pllbench.protocol import Setting
 from pllbench.records import query, read, read_curves, write
 from pllbench.runner import Options, run_grid

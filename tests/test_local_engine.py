@@ -9,17 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from pllbench.engines import (
-    EpochEnded,
-    Event,
-    Failed,
-    Finished,
-    LocalEngine,
-    Started,
-    Stopped,
-)
+from pllbench.engines import EpochEnded, Event, Failed, Finished, Started, Stopped
 from pllbench.execution import Job
 from pllbench.grid import Selection, plan
+from pllbench.local_engine import LocalEngine
 from pllbench.protocol import Setting
 from tests import plugins
 
