@@ -3,9 +3,10 @@
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
     from pllbench.cells import Table
     from pllbench.grid import PlannedRun
     from pllbench.sheets import Report
+
+_GAP = 2
+"""Spaces between columns."""
+
+_ENOUGH = 30
+"""Room in which a longer text is still readable, wrapped."""
 
 
 def write(text: str, output: Path | None = None) -> None:
@@ -45,14 +52,30 @@ def warn_uncounted(reasons: Iterable[str]) -> None:
 
 
 def show_columns(rows: Sequence[Mapping[str, object]]) -> None:
-    """Rows of equal keys, under a header."""
-    view = RichTable(box=None, pad_edge=False, header_style="bold")
-    for column in rows[0] if rows else ():
-        view.add_column(column, overflow="fold", no_wrap=column == "name")
-    for row in rows:
-        view.add_row(*(Text("" if value is None else str(value)) for value in row.values()))
-    if rows:
-        Console().print(view)
+    """Rows of equal keys under a header; a last column that has too little room goes below each."""
+    if not rows:
+        return
+    heads = list(rows[0])
+    lines = [["" if value is None else str(value) for value in row.values()] for row in rows]
+    *widths, last = (max(map(len, column)) for column in zip(heads, *lines, strict=True))
+    numbers = [not any(isinstance(row[head], str) for row in rows) for head in heads]
+    console = Console()
+    if console.width - sum(width + _GAP for width in widths) >= min(last, _ENOUGH):
+        view = RichTable(box=None, pad_edge=False, header_style="bold")
+        for head, number in zip(heads, numbers, strict=True):
+            justify: Literal["left", "right"] = "right" if number else "left"
+            view.add_column(head, justify=justify, overflow="fold", no_wrap=head != heads[-1])
+        for line in lines:
+            view.add_row(*map(Text, line))
+        console.print(view)
+        return
+    for i, line in enumerate((heads, *lines)):
+        cells = zip(line, widths, numbers, strict=False)  # all but the last
+        padded = (cell.rjust(width) if right else cell.ljust(width) for cell, width, right in cells)
+        style = "" if i else "bold"
+        console.print(Text((" " * _GAP).join(padded).rstrip(), style))
+        if line[-1]:
+            console.print(Padding(Text(line[-1], style), (0, 0, 0, _GAP)))
 
 
 def show_facts(facts: Mapping[str, object]) -> None:
