@@ -12,6 +12,7 @@ from pllbench import (
     layout,
     published,
     records,
+    reproduction,
     rules,
     significance,
     tables,
@@ -128,14 +129,15 @@ def scored(flags: SelectionFlags, folder: Path, rules: Sequence[Select] = REPROD
         return _all_scored(folder, rules)
     content = load(flags, folder)
     benchmark = content.selection.benchmark
-    one = comparison.Scored(
+    one = reproduction.Scored(
         title=benchmark.title if benchmark else "Compared with the AsyCo paper",
         compared=comparison.compare(
             [content.table(rule) for rule in rules], _published(flags.benchmark)
         ),
         records=content.finished,
+        note=benchmark.note if benchmark else "",
     )
-    return comparison.to_report([one])
+    return reproduction.to_report([one])
 
 
 def _published(benchmark: str | None) -> list[Published]:
@@ -157,5 +159,7 @@ def _all_scored(folder: Path, rules: Sequence[Select]) -> Report:
             compared = comparison.compare([content.table(rule) for rule in rules], entries)
         else:
             compared = comparison.not_run(entries, rules, content.protocol)
-        parts.append(comparison.Scored(benchmark.title, compared, content.finished))
-    return comparison.to_report(parts, title="Reproduction of the AsyCo paper")
+        parts.append(
+            reproduction.Scored(benchmark.title, compared, content.finished, name, benchmark.note)
+        )
+    return reproduction.to_report(parts, title="Reproduction of the AsyCo paper")

@@ -55,6 +55,9 @@ STYLES = {"best": "bold", "second": "underline", "": ""}
 SIGNS = {"best": "* ", "second": "+ ", "": ""}
 """How marks look in plain text."""
 
+GAP = 2
+"""Spaces between the columns of a terminal table."""
+
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>#|~$&])")
 
 
@@ -130,6 +133,12 @@ def to_terminal(table: Table, width: int = 80, *, styled: bool = True) -> Render
     )
 
 
+def new_grid() -> Grid:
+    """A terminal table without columns, which will stand `GAP` spaces apart."""
+    padding = (0, GAP - 1, 0, 0)  # one space is the box's own
+    return Grid(box=box.SIMPLE_HEAD, padding=padding, show_edge=False, pad_edge=False)
+
+
 def _headings(block: Block) -> list[str]:
     return [block.heading(column) for column in block.columns] or ["accuracy"]
 
@@ -160,15 +169,13 @@ def _grids(block: Block, width: int, styled: bool) -> Iterator[Grid]:
     """The block as one table, or several side parts where `width` is too small for one."""
     heads = _headings(block)
     rows = [(row, [_text(c, styled) for c in _spread(row, block)]) for row in block.rows]
-    gap = 2
-    label = min(max(len(row.label) for row in block.rows), max(16, width // 3)) + gap
+    label = min(max(len(row.label) for row in block.rows), max(16, width // 3)) + GAP
     cell = max(len(line) for _, cells in rows for c in cells for line in c.plain.split("\n"))
-    cell = max(cell, *map(len, heads)) + gap
-    fit = max(1, (width - label) // cell)
+    cell = max(cell, *map(len, heads)) + GAP
+    fit = max(1, (width + GAP - label) // cell)
     for first in range(0, len(heads), fit):
-        grid = Grid(box=box.SIMPLE_HEAD, padding=(0, gap, 0, 0), show_edge=False, pad_edge=False)
-        grid.title_justify = "left"
-        grid.add_column(Text(block.title), overflow="fold", max_width=width - cell - gap)
+        grid = new_grid()
+        grid.add_column(Text(block.title), overflow="fold", max_width=width - cell)
         for head in heads[first : first + fit]:
             grid.add_column(Text(head), justify="right", no_wrap=True)
         for row, cells in rows:

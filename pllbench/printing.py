@@ -3,17 +3,17 @@
 import csv
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Literal
 
-from rich import box
 from rich.console import Console, Group, RenderableType
 from rich.table import Table as Grid
 from rich.text import Text
 
 from pllbench import formats, latex
 from pllbench.cells import Table
+from pllbench.formats import GAP
 from pllbench.sheets import Report, Sheet
 
 Format = Literal["rich", "latex", "markdown", "csv", "json"]
@@ -39,15 +39,15 @@ def to_terminal(content: Table | Report, width: int, *, styled: bool = True) -> 
         return formats.to_terminal(content, width, styled=styled)
     parts: list[RenderableType] = []
     for sheet in content.sheets:
-        parts += [_grid(sheet), *map(Text, sheet.notes), ""]
+        parts += [part for grid in _grids(sheet, width) for part in (grid, "")]
+        parts += [*map(Text, sheet.notes), ""] if sheet.notes else []
     return Group(*parts, *(Text(note, style="dim" if styled else "") for note in content.notes))
 
 
 def to_markdown(report: Report) -> str:
-    """Titles as headings, a table under each, and how to read them under the first title."""
+    """Titles as headings, a table under each, notes as lists; those of an untitled report last."""
     parts = [f"# {formats.escape(report.title)}"] if report.title else []
-    notes = [" ".join(map(formats.escape, report.notes))] if report.notes else []
-    parts += notes if report.title else []
+    parts += [_list(report.notes)] if report.title else []
     for sheet in report.sheets:
         heads = [formats.markdown_line(map(formats.escape, sheet.heads))]
         rule = ["| :-- "] * sheet.num_labels + ["| --: "] * (len(sheet.heads) - sheet.num_labels)
@@ -56,9 +56,13 @@ def to_markdown(report: Report) -> str:
             f"## {formats.escape(sheet.title)}",
             "\n".join([*heads, "".join(rule) + "|", *lines]),
         ]
-        parts += [" ".join(map(formats.escape, sheet.notes))] if sheet.notes else []
-    parts += [] if report.title else notes
+        parts += [_list(sheet.notes)] if sheet.notes else []
+    parts += [] if report.title else [_list(report.notes)]
     return "\n\n".join(parts) + "\n"
+
+
+def _list(notes: Sequence[str]) -> str:
+    return "\n".join(f"- {formats.escape(note)}" for note in notes)
 
 
 def to_json(report: Report) -> str:
@@ -80,15 +84,37 @@ def _flat(value: object) -> object:
     return " ".join(map(str, value)) if isinstance(value, tuple | list) else value
 
 
-def _grid(sheet: Sheet) -> Grid:
-    grid = Grid(box=box.SIMPLE_HEAD, padding=(0, 2, 0, 0), show_edge=False, pad_edge=False)
-    grid.title, grid.title_justify, grid.title_style = Text(sheet.title), "left", "bold"
-    for i, head in enumerate(sheet.heads):
-        number = i >= sheet.num_labels
-        grid.add_column(Text(head), justify="right" if number else "left", overflow="fold")
-    for row in sheet.rows:
-        grid.add_row(*map(Text, row))
-    return grid
+def _grids(sheet: Sheet, width: int) -> Iterator[Grid]:
+    """The sheet as one table, or several under one another where `width` is too small for one."""
+    for i, part in enumerate(_parts(sheet, width)):
+        grid = formats.new_grid()
+        grid.title_justify, grid.title_style = "left", "bold"
+        grid.title = None if i else Text(sheet.title)
+        for column in part:
+            justify: Literal["left", "right"] = "left" if column < sheet.num_labels else "right"
+            head = Text(sheet.heads[column])
+            grid.add_column(head, justify=justify, overflow="fold", no_wrap=column > 0)
+        for row in sheet.rows:
+            grid.add_row(*(Text(row[column]) for column in part))
+        yield grid
+
+
+def _parts(sheet: Sheet, width: int) -> list[list[int]]:
+    """The columns of the tables that a sheet is printed as; each table begins with the labels."""
+    columns = list(zip(sheet.heads, *sheet.rows, strict=True))
+    needed = [max(map(len, column)) + GAP for column in columns]
+    word = max(len(word) for label in columns[0] for word in label.split())
+    needed[0] = min(needed[0], max(word, width // 8) + GAP)  # wrapped between words
+    labels = list(range(sheet.num_labels))
+    parts = [labels]
+    for i in range(sheet.num_labels, len(columns)):
+        end = min((b for b in sheet.breaks if b > i), default=len(columns))
+        more = range(i, end if i in sheet.breaks else i + 1)
+        room = width - sum(needed[label] for label in parts[-1])
+        if parts[-1] != labels and sum(needed[column] for column in more) - GAP > room:
+            parts.append(labels)
+        parts[-1] = [*parts[-1], i]
+    return parts
 
 
 _TABLES: Mapping[str, Callable[[Table], str]] = {

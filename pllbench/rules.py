@@ -52,6 +52,7 @@ def side_by_side(tables: Mapping[Select, Table]) -> Report:
                 title=DATASETS[name].title if name in DATASETS else name,
                 heads=("Method", "q", *(HEADS[rule] for rule in shown)),
                 rows=tuple(rows),
+                num_labels=2,
             )
             for name, rows in lines.items()
         ),

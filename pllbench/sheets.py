@@ -15,6 +15,7 @@ class Sheet:
         rows: its lines, a text for each head.
         num_labels: the first columns are labels, left-aligned; the others are numbers.
         notes: printed below it, a sentence each.
+        breaks: columns at which a table that is too wide goes on below rather than elsewhere.
     """
 
     title: str
@@ -22,6 +23,7 @@ class Sheet:
     rows: tuple[tuple[str, ...], ...]
     num_labels: int = 1
     notes: tuple[str, ...] = ()
+    breaks: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,7 +124,8 @@ def to_report(tests: Sequence[PairedTest], table: Table) -> Report:
         rows = [test for test in tests if test.dataset == block.dataset]
         if rows:
             heads = ("Against", "q", "n", "Difference", "p (t)", "Holm", "p (Wilcoxon)", "Holm")
-            sheets.append(Sheet(f"{method} on {block.title}", heads, tuple(map(_line, rows))))
+            lines = tuple(map(_line, rows))
+            sheets.append(Sheet(f"{method} on {block.title}", heads, lines, num_labels=2))
     if len([block for block in table.blocks if block.columns]) > 1:
         sheets.append(_rank_sheet(table))
     return Report("", tuple(sheets), (table.notes[0], *NOTES), tests)

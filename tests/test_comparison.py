@@ -1,10 +1,10 @@
-"""Our cells beside published numbers, and the report of them."""
+"""Our cells beside published numbers."""
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from pllbench.comparison import Compared, Scored, compare, not_run, to_report
+from pllbench.comparison import Compared, compare
 from pllbench.published import load_table
 from pllbench.records import Record
 from pllbench.tables import build
@@ -42,8 +42,8 @@ def test_verdicts() -> None:
     [single] = scored(cnae9([93.7]))
     assert (differs.verdict, short.verdict, single.verdict) == (
         "differs",
-        "incomplete",
-        "incomplete",
+        "too few",
+        "too few",
     )
     assert (single.std, single.low) == (None, None)
     assert single.difference == pytest.approx(0.027)
@@ -80,57 +80,14 @@ def test_cells_that_the_paper_does_not_have_are_refused() -> None:
         compare([build(make_records([90, 91]), PROTOCOL)], CNAE9)
 
 
-def both_rules() -> Scored:
-    specs = [make_spec("cc", "cnae9", 0.1, seed) for seed in (0, 1, 2)]
-    specs += [make_spec("pico", "cnae9", 0.1, seed) for seed in (0, 1, 2)]
-    records = [
-        make_record(spec, 93.5 + spec.seed / 10, {"last": 80 + spec.seed / 10}) for spec in specs
+def test_a_cell_whose_runs_have_no_value_is_not_called_not_run() -> None:
+    runs = cnae9([93.0, 94.0])
+    runs += [
+        make_record(make_spec("rc", "cnae9", 0.1, seed, holdout=0.1), 93, {"covering_rate": 90})
+        for seed in (0, 1)
     ]
-    tables = [build(records, PROTOCOL, rule) for rule in ("last10", "last")]
-    return Scored("CNAE-9, uniform", compare(tables, CNAE9), records)
-
-
-def test_a_report_has_both_rules_in_one_line_and_says_what_ran_where() -> None:
-    report = to_report([both_rules()])
-    [sheet] = report.sheets
-    assert sheet.heads[:4] == ("Method", "q", "Published", "n")
-    assert sheet.heads[4::3] == ("last10", "last")
-    cc, pico = sheet.rows
-    assert cc[2:] == (
-        "93.67 ± 0.27",
-        "3",
-        "93.60 ± 0.10",
-        "-0.07 [-0.65, +0.51]",
-        "agrees",
-        "80.10 ± 0.10",
-        "-13.57 [-14.15, -12.99]",
-        "differs",
-    )
-    assert pico[2] == "91.67 ± 0.66 (n = 2)"
-    assert "last10: 2 agree, 0 differ, 0 incomplete, 0 not run." in sheet.notes
-    assert "6 runs on cpu" in sheet.notes[-1]
-    assert len(report.entries) == 4
-
-
-def test_several_tables_are_counted_and_those_without_runs_have_no_sheet() -> None:
-    birdsong = load_table("birdsong")
-    empty = Scored("BirdSong", not_run(birdsong, ("last10", "last"), PROTOCOL), [])
-    report = to_report([both_rules(), empty], "Reproduction")
-    counts, sheet = report.sheets
-    assert counts.rows == (
-        (
-            "CNAE-9, uniform",
-            "2",
-            "2 agree, 0 differ, 0 incomplete, 0 not run",
-            "0 agree, 2 differ, 0 incomplete, 0 not run",
-        ),
-        ("BirdSong", "7", *["0 agree, 0 differ, 0 incomplete, 7 not run"] * 2),
-        (
-            "All",
-            "9",
-            "2 agree, 0 differ, 0 incomplete, 7 not run",
-            "0 agree, 2 differ, 0 incomplete, 7 not run",
-        ),
-    )
-    assert sheet.title == "CNAE-9, uniform"
-    assert [entry.label for entry in report.entries][4:6] == ["CC", "RC"]
+    found = compare([build(runs, PROTOCOL, "covering_rate")], CNAE9)
+    assert [(one.method, one.n, one.verdict) for one in found] == [
+        ("cc", 0, "too few"),
+        ("rc", 2, "differs"),
+    ]

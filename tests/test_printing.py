@@ -13,23 +13,24 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from rich.console import Console
 
-from pllbench import comparison, significance
-from pllbench.printing import Format, to_text
+from pllbench import reproduction, significance
+from pllbench.printing import Format, to_terminal, to_text
 from pllbench.records import Select
 from pllbench.rules import side_by_side
 from pllbench.sheets import Report
 from pllbench.tables import build
 from tests.records_factory import PROTOCOL, make_record, make_spec
-from tests.test_comparison import both_rules
 from tests.test_formats import GOLDEN, example
+from tests.test_reproduction import both_rules
 from tests.test_significance import several
 
 SUFFIXES = {"rich": "txt", "latex": "tex", "markdown": "md", "csv": "csv", "json": "json"}
 
 
 def compared_report() -> Report:
-    return comparison.to_report([both_rules()], "Reproduction of a paper")
+    return reproduction.to_report([both_rules()], "Reproduction of a paper")
 
 
 def significance_report() -> Report:
@@ -80,6 +81,31 @@ def test_csv_holds_what_json_holds(report: Callable[[], Report]) -> None:
 @pytest.mark.parametrize("form", get_args(Format))
 def test_a_table_is_printed_in_every_format(form: Format) -> None:
     assert to_text(example(), form)
+
+
+def on_screen(report: Report, width: int) -> list[str]:
+    console = Console(file=io.StringIO(), width=width, record=True)
+    console.print(to_terminal(report, width, styled=False))
+    return [line.rstrip() for line in console.export_text().splitlines()]
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("make", REPORTS.values())
+def test_columns_that_do_not_fit_go_on_below_and_no_number_is_cut(
+    make: Callable[[], Report], width: int
+) -> None:
+    report = make()
+    lines = on_screen(report, width)
+    assert max(map(len, lines)) <= width
+    printed = "\n".join(lines)
+    for sheet in report.sheets:
+        assert all(text in printed for row in sheet.rows for text in row[1:])
+
+
+def test_difference_and_verdict_stay_together() -> None:
+    heads = [line for line in on_screen(compared_report(), 60) if "Verdict" in line]
+    assert len(heads) == 2
+    assert all(line.split()[-2:] == ["Difference", "Verdict"] for line in heads)
 
 
 def test_the_oracle_is_named_as_one_and_a_missing_rule_is_named() -> None:
