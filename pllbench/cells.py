@@ -54,6 +54,7 @@ class Cell:
         planned: number of runs that the selection asks for; None without a selection.
         seeds: seeds of the finished runs, ascending.
         run_ids: their ids, by seed.
+        digests: of the candidate sets of their training rows, by seed.
         values: their accuracies in percent, by seed; empty where the rule has no value for them.
         mark: its place among the cells of its column.
         note: what its reader must know besides the number, such as `n = 2 of 3`.
@@ -65,6 +66,7 @@ class Cell:
     planned: int | None
     seeds: tuple[int, ...]
     run_ids: tuple[str, ...]
+    digests: tuple[str, ...]
     values: tuple[float, ...]
     mark: Literal["best", "second", ""] = ""
     note: str = ""

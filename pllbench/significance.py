@@ -16,13 +16,14 @@ from pllbench.statistics import (
 )
 
 NOTES = (
-    "Runs at one seed share split, candidate sets and batches: the tests are paired over seeds.",
-    "Difference: mean of the paired differences, with its 95 % t-interval.",
+    "Runs at one seed share split and candidate sets: the tests are paired over seeds.",
     "Holm: adjusted over all tests of its kind here.",
-    "n too small: Wilcoxon's test over n pairs cannot go below p = 2 / 2^n (.0625 for 5 pairs).",
     "The seeds resample one data set and their splits overlap, so p-values are somewhat too small.",
 )
 """How to read the tests."""
+
+SMALL = "cannot go below p = 2 / 2^n over n pairs that differ (.0625 for 5)"
+"""Why few pairs have no Wilcoxon test."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,8 @@ class PairedTest:
         t_holm: adjusted over all t tests of the table.
         wilcoxon_p: p-value of the Wilcoxon signed-rank test; None where n is too small for it.
         wilcoxon_holm: adjusted over all Wilcoxon tests of the table.
-        note: why there is no test: `identical`, `no spread`, `incomplete`, `n = 1`.
+        note: why there is no test: `identical`, `no spread`, `n = 1`, `incomplete` (runs are
+            missing), `not paired` (other seeds, or other candidate sets at one seed).
     """
 
     method: str
@@ -80,7 +82,9 @@ def paired_tests(table: Table, name: str) -> list[PairedTest]:
         named = [row for row in rows if row.name == name]
         if len(named) > 1:
             labels = ", ".join(row.label for row in named)
-            raise ValueError(f"--tests {name}: {len(named)} rows on {block.dataset} ({labels})")
+            raise ValueError(
+                f"--tests {name}: {len(named)} rows on {block.dataset} ({labels}); select one"
+            )
         for other in rows if named else ():
             if other is not named[0]:
                 pairs = zip(named[0].cells, other.cells, strict=True)
@@ -120,15 +124,30 @@ def to_report(tests: Sequence[PairedTest], table: Table) -> Report:
     """The tests, a sheet a data set; and the average ranks, where there are several data sets."""
     sheets = []
     method = _labels(table.blocks)[tests[0].method]
+    wilcoxon = any(test.wilcoxon_p is not None for test in tests)
+    heads = ["Against", "q", "n", "Difference", "p (t)", "Holm"]
+    heads += ["p (Wilcoxon)", "Holm"] * wilcoxon
     for block in table.blocks:
         rows = [test for test in tests if test.dataset == block.dataset]
         if rows:
-            heads = ("Against", "q", "n", "Difference", "p (t)", "Holm", "p (Wilcoxon)", "Holm")
-            lines = tuple(map(_line, rows))
-            sheets.append(Sheet(f"{method} on {block.title}", heads, lines, num_labels=2))
+            lines = tuple(_line(test)[: len(heads)] for test in rows)
+            title = f"{method} on {block.title}"
+            sheets.append(Sheet(title, tuple(heads), lines, num_labels=2, breaks=(4, 6)))
+    notes = [f"{table.title}."] if table.title else []
     if len([block for block in table.blocks if block.columns]) > 1:
-        sheets.append(_rank_sheet(table))
-    return Report("", tuple(sheets), (table.notes[0], *NOTES), tests)
+        try:
+            sheets.append(_rank_sheet(table))
+        except ValueError as error:  # the tests stand without ranks
+            notes += [f"No average ranks: {error}."]
+    notes += [
+        *table.notes,
+        f"Difference: {method} - the other, the mean over seeds with its 95 % t-interval.",
+        *NOTES,
+        f"n too small: Wilcoxon's test {SMALL}."
+        if wilcoxon
+        else f"n is too small for Wilcoxon's signed-rank test: it {SMALL}.",
+    ]
+    return Report("", tuple(sheets), tuple(notes), tests)
 
 
 def _test(
@@ -138,8 +157,10 @@ def _test(
     test = PairedTest(
         name, other.name, other.label, at.dataset, at.candidates, at.q, select, note="incomplete"
     )
-    if not (ours and theirs and ours.competes and theirs.competes) or ours.seeds != theirs.seeds:
+    if not (ours and theirs and ours.competes and theirs.competes):
         return test
+    if (ours.seeds, ours.digests) != (theirs.seeds, theirs.digests):
+        return replace(test, note="not paired")
     a, b = (dict(zip(cell.seeds, cell.values, strict=True)) for cell in (ours, theirs))
     if len(a) < 2:
         return replace(test, n=1, note="n = 1")
@@ -225,15 +246,12 @@ def _rank_sheet(table: Table) -> Sheet:
 
 def _line(test: PairedTest) -> tuple[str, ...]:
     start = (test.label, "" if test.q is None else f"{test.q:g}", str(test.n))
-    if test.difference is None or test.low is None or test.high is None:
+    if test.difference is None or test.low is None or test.high is None or test.note == "identical":
         return (*start, test.note, *(MISSING,) * 4)
     difference = f"{test.difference:+.2f} [{test.low:+.2f}, {test.high:+.2f}]"
     t = (_p(test.t_p), _p(test.t_holm)) if test.t_p is not None else (test.note, MISSING)
-    wilcoxon = ("n too small", MISSING)
-    if test.wilcoxon_p is not None:
-        wilcoxon = (_p(test.wilcoxon_p), _p(test.wilcoxon_holm))
-    elif test.note == "identical":
-        wilcoxon = (test.note, MISSING)
+    small = ("n too small", MISSING)
+    wilcoxon = small if test.wilcoxon_p is None else (_p(test.wilcoxon_p), _p(test.wilcoxon_holm))
     return (*start, difference, *t, *wilcoxon)
 
 

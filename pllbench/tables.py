@@ -165,6 +165,7 @@ def _cell(group: _Group, select: Select) -> Cell:
         planned=group.planned,
         seeds=tuple(sorted(group.records)),
         run_ids=tuple(run.run_id for run in runs),
+        digests=tuple(run.provenance.audit.digest for run in runs),
         values=tuple(values),
     )
 
@@ -249,18 +250,18 @@ def _notes(blocks: Sequence[Block], groups: Sequence[_Group], select: Select) ->
     notes += [_varies(groups)]
     references = dict.fromkeys(row.label for row in rows if row.reference)
     if references:
-        notes += [
-            f"From true labels, so one result for all q, not ranked: {', '.join(references)}."
-        ]
+        listed = ", ".join(references).removesuffix(".")
+        notes += [f"From true labels, so one result for all q, not ranked: {listed}."]
     if any(cell.note == "no hold-out" for cell in cells):
         notes += ["no hold-out: runs without --holdout have no value under this rule."]
-    missing = sum((cell.planned or 0) - len(cell.seeds) for cell in cells if cell.planned)
+    distinct = {_key(group.spec): group for group in groups if group.planned}  # rows share runs
+    planned = sum(group.planned or 0 for group in distinct.values())
+    missing = planned - sum(len(group.records) for group in distinct.values())
     holes = sum(cell is None for block in blocks for row in block.rows for cell in row.cells)
     if missing:
-        planned = sum(cell.planned or 0 for cell in cells)
         notes += [f"Incomplete: {missing} of {planned} runs are missing."]
         notes += ["A cell without all its runs is not ranked."]
-    elif holes and not any(cell.planned for cell in cells):
+    elif holes and not planned:
         notes += [f"Incomplete: {holes} of {holes + len(cells)} cells have no runs."]
     return tuple(notes)
 

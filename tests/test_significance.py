@@ -3,7 +3,8 @@
 import pytest
 from scipy import stats
 
-from pllbench.records import Record
+from pllbench.records import Provenance, Record
+from pllbench.sheets import Report
 from pllbench.significance import PairedTest, paired_tests, ranks, to_report
 from pllbench.tables import build
 from tests.records_factory import PROTOCOL, make_plan, make_records
@@ -60,12 +61,24 @@ def test_missing_runs_are_not_tested() -> None:
     assert (found.note, found.n, found.difference) == ("incomplete", 0, None)
 
 
+def test_runs_on_other_candidate_sets_are_no_pairs() -> None:
+    """As a variant that fixes its data_seed has them."""
+    ours, theirs = make_records(CC, method="cc"), make_records(RC, method="rc")
+    audit = theirs[0].provenance.audit
+    other = Provenance(audit=audit.model_copy(update={"digest": "1" * 16}))
+    theirs[0] = theirs[0].model_copy(update={"provenance": other})
+    [found] = compared(ours + theirs)
+    assert (found.note, found.n, found.difference) == ("not paired", 0, None)
+    [found] = compared(ours + make_records(RC[:3], method="rc"))
+    assert (found.note, found.n, found.difference) == ("not paired", 0, None)
+
+
 def test_a_row_that_is_not_there_or_there_twice_is_refused() -> None:
     records = make_records(CC, method="cc") + make_records(RC, method="rc")
     with pytest.raises(ValueError, match=r"--tests nobody: must be one of .*: CC|cc, rc"):
         compared(records, "nobody")
     twice = records + make_records(CC, method="cc", train={"epochs": 5})
-    with pytest.raises(ValueError, match=r"--tests cc: 2 rows on digits \(CC, CC \(epochs=5\)\)"):
+    with pytest.raises(ValueError, match=r"2 rows on digits \(CC, CC \(epochs=5\)\); select one"):
         compared(twice)
 
 
@@ -118,3 +131,43 @@ def test_a_report_has_the_tests_of_each_data_set_and_the_ranks() -> None:
         "Average ranks over data sets",
     ]
     assert report.sheets[-1].rows[-1] == ("PRODEN", "3.00", "3", "3", "3")
+
+
+def reported(records: list[Record], name: str = "cc") -> Report:
+    table = build(records, PROTOCOL)
+    return to_report(paired_tests(table, name), table)
+
+
+def test_a_line_says_difference_interval_p_and_its_adjustment() -> None:
+    report = reported(
+        make_records(CC, method="cc")
+        + make_records(RC, method="rc")
+        + make_records(CC, method="proden")
+    )
+    [sheet] = report.sheets
+    assert sheet.heads == ("Against", "q", "n", "Difference", "p (t)", "Holm")
+    assert sheet.rows == (
+        ("RC", "0.3", "5", "+0.64 [+0.00, +1.28]", ".049", ".049"),
+        ("PRODEN", "0.3", "5", "identical", "--", "--"),
+    )
+    interval = stats.ttest_rel(CC, RC).confidence_interval(0.95)
+    assert (interval.low, interval.high) == pytest.approx((0.0, 1.28), abs=0.005)
+    assert "Difference: CC - the other, " in " ".join(report.notes)
+    assert report.notes[-1].startswith("n is too small for Wilcoxon's signed-rank test")
+
+
+def test_wilcoxon_has_columns_where_n_is_large_enough_for_some_pairs() -> None:
+    [sheet] = reported(
+        make_records([*CC, 95.0], method="cc")
+        + make_records([*RC, 94.5], method="rc")
+        + make_records([*CC, 94.0], method="proden")
+    ).sheets
+    assert sheet.heads[6:] == ("p (Wilcoxon)", "Holm")
+    assert [row[6:] for row in sheet.rows] == [(".062", ".062"), ("n too small", "--")]
+
+
+def test_tests_stand_where_there_are_too_few_rows_for_ranks() -> None:
+    records = [r for r in several() if (r.spec.method, r.spec.dataset) != ("rc", "lost")]
+    report = reported([r for r in records if r.spec.method != "proden"], "rc")
+    assert [sheet.title for sheet in report.sheets] == ["RC on Digits", "RC on BirdSong"]
+    assert report.notes[0].startswith("No average ranks: ranks need at least two rows")

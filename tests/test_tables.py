@@ -289,3 +289,13 @@ def test_tables_and_plots_do_not_import_torch() -> None:
         "sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_run_that_two_rows_share_is_missing_once() -> None:
+    done, missing = make_records([90, 91], method="cc")
+    planned = [
+        PlannedRun(name, name.upper(), record.spec)
+        for name in ("cc", "cc-again")
+        for record in (done, missing)
+    ]
+    assert "Incomplete: 1 of 2 runs are missing." in build([done], PROTOCOL, planned=planned).notes
