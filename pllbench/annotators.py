@@ -4,6 +4,7 @@ N. Xu, C. Qiao, X. Geng, M.-L. Zhang: Instance-Dependent Partial Label Learning,
 
 Published codes feed it raw pixels in training mode, or load pickled outputs that were never
 published. Here it is a run like any other: normalised input, and evaluation mode for its scores.
+Its run_id is part of the identity of the runs that use it, and their records state its accuracy.
 """
 
 import fcntl
@@ -16,13 +17,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from pllbench import grid
 from pllbench.checkpoints import Checkpoints
 from pllbench.datasets import Dataset
 from pllbench.processes import Logits
-from pllbench.protocol import Cell, Overrides, default_protocol
 from pllbench.records import AnnotatorFacts, write_atomic
 from pllbench.registry import load_method
+from pllbench.resolution import annotator_run
 from pllbench.spec import RunSpec
 from pllbench.task import Task, make_task
 from pllbench.trainer import Progress, predictions, train
@@ -34,42 +34,11 @@ class Annotation:
 
     Attributes:
         logits: [N, C], in the order of the training rows.
-        facts: how good it is.
+        facts: which run it is, and its accuracy.
     """
 
     logits: Logits
     facts: AnnotatorFacts
-
-
-def annotator_run(spec: RunSpec, *, fixed_split: bool) -> RunSpec:
-    """The run of the annotator that a run with instance-dependent sets asks for.
-
-    Its split is that of the run, and so is its seed; where the split is fixed, one annotator of
-    seed 0 serves all seeds.
-
-    Raises:
-        ValueError: the annotator is unknown, or learns from candidate sets.
-    """
-    assert spec.candidates is not None
-    name, protocol = spec.candidates.annotator, default_protocol()
-    variant = protocol.variants.get(name)
-    base = variant.base if variant else name
-    if load_method(base).labels != "true":
-        raise ValueError(
-            f"annotator {name!r} learns from candidate sets, it must learn from labels"
-        )
-    data_seed = spec.seed if spec.data_seed is None else spec.data_seed
-    seed = 0 if fixed_split else data_seed
-    cell = Cell(name, base, spec.dataset, None, spec.kind)
-    layers = (*protocol.setting, *(variant.layers() if variant else ()))
-    asked = Overrides(
-        train={
-            "network": spec.candidates.annotator_network,
-            "epochs": spec.candidates.annotator_epochs,
-        }
-    )
-    run = grid.resolve(cell, seed, [*(s for s in layers if s.when.matches(cell)), asked])
-    return run.model_copy(update={"digest": spec.digest})
 
 
 def annotate(
@@ -80,6 +49,9 @@ def annotate(
     on_epoch: Callable[[Progress], bool] = lambda _: True,
 ) -> Annotation:
     """Scores of the annotator of a run; it is trained where `folder` does not hold them yet.
+
+    Its split is that of the run, and so is its seed; where the split is fixed, one annotator of
+    seed 0 serves all seeds.
 
     Args:
         spec: the run that the candidate sets are for.
@@ -93,7 +65,8 @@ def annotate(
         ValueError: as `annotator_run`.
         Interrupted: `on_epoch` asked to stop; the annotator's state was saved.
     """
-    run = annotator_run(spec, fixed_split=dataset.num_train is not None)
+    data_seed = spec.seed if spec.data_seed is None else spec.data_seed
+    run = annotator_run(spec, 0 if dataset.num_train is not None else data_seed)
     path = folder / f"{run.run_id}.npz"
     with _locked(path.with_suffix(".lock")):
         if not path.exists():

@@ -10,7 +10,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 from pydantic import ConfigDict, JsonValue, TypeAdapter, ValidationError
 
-from pllbench import grid
+from pllbench import resolution
 from pllbench.grid import Selection
 from pllbench.protocol import Setting, When, load_benchmark
 from pllbench.spec import (
@@ -251,7 +251,7 @@ def candidate_spec(text: str, q: float | None) -> CandidateSpec:
     """
     setting = candidates(text)
     try:
-        return grid.candidate_spec(setting, q)
+        return resolution.candidate_spec(setting, q)
     except ValidationError as error:
         where = setting.reason if q is None else f"{setting.reason}, q = {q:g}"
         raise ValueError(one_line(error, where)) from error

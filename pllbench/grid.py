@@ -4,8 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from pllbench.catalogue import DATASETS
 from pllbench.own import OwnData, inspect, is_path
 from pllbench.protocol import (
@@ -13,7 +11,6 @@ from pllbench.protocol import (
     Benchmark,
     Cell,
     Grid,
-    Overrides,
     Protocol,
     Setting,
     Variant,
@@ -22,16 +19,9 @@ from pllbench.protocol import (
     merge,
 )
 from pllbench.registry import did_you_mean, load_method, method_entries
+from pllbench.resolution import resolve, takes_rate
 from pllbench.rows import label
-from pllbench.spec import (
-    CandidateSpec,
-    RunSpec,
-    TrainSpec,
-    ViewSpec,
-    one_line,
-    require_keys,
-)
-from pllbench.spec import takes_rate as process_takes_rate
+from pllbench.spec import RunSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,65 +216,3 @@ def _cells(
             for q in rates or selection.protocol.q.get(dataset, DEFAULT_RATES):
                 if not (selection.benchmark and selection.q) or q in selection.q:
                     yield Cell(name, base, dataset, q, kind)
-
-
-def resolve(
-    cell: Cell, seed: int, settings: Sequence[Overrides], own: OwnData | None = None
-) -> RunSpec:
-    """The run of `cell` at `seed`, with `settings` applied in order.
-
-    Args:
-        cell: what it is a run of.
-        seed: of the run.
-        settings: later ones win.
-        own: the user's own data, where it is on any.
-
-    Raises:
-        ValueError: a value does not fit its field.
-    """
-    cls = load_method(cell.base)
-    merged = merge(settings)
-    where = f"{cell.name} on {cell.dataset}"
-    require_keys(merged.hparams, cls.hparams_type, f"{where}: hparams")
-    try:
-        hparams = cls.hparams_type.model_validate(merged.hparams)
-        candidates = None
-        if cls.labels != "true":
-            info = own.info if own else DATASETS[cell.dataset]
-            candidates = None if info.real_candidates else candidate_spec(merged, cell.q)
-        return RunSpec(
-            method=cell.base,
-            version=cls.version,
-            hparams=hparams.model_dump(mode="json"),
-            changed=tuple(sorted(hparams.model_dump(exclude_defaults=True))),
-            labels=cls.labels,
-            dataset=cell.dataset,
-            digest=own.digest if own else None,
-            kind=cell.own_kind,
-            candidates=candidates,
-            seed=seed,
-            data_seed=merged.data_seed,
-            holdout=merged.holdout or 0.0,
-            train=TrainSpec.model_validate(merged.train),
-            views=ViewSpec.model_validate(merged.views),
-        )
-    except ValidationError as error:
-        raise ValueError(one_line(error, where)) from error
-
-
-def candidate_spec(settings: Overrides, q: float | None) -> CandidateSpec:
-    """The candidate process of resolved settings at rate `q`, which it may not take.
-
-    Raises:
-        ValueError: a value does not fit its field, or the process not its options.
-    """
-    fields = {"process": "uniform"} | settings.candidates
-    if takes_rate(settings):
-        return CandidateSpec.model_validate(fields | {"q": q})
-    return CandidateSpec.model_validate(fields)
-
-
-def takes_rate(settings: Overrides) -> bool:
-    """Whether q means anything to the candidate process of these settings."""
-    given = settings.candidates
-    return process_takes_rate(given.get("process", "uniform"), given.get("rule", "mean_rate"))

@@ -198,6 +198,8 @@ class RunSpec(Frozen):
     """Kind of the user's own data; the catalogue has that of the others."""
     candidates: CandidateSpec | None = None
     """None where sets come with the data, or the method learns from true labels."""
+    annotator: str | None = None
+    """Run id, at seed 0, of the annotator of instance-dependent sets; None for other processes."""
     seed: int = Field(ge=0)
     """Seeds initialisation, order and views; split and candidates too, without a data_seed."""
     data_seed: int | None = Field(default=None, ge=0)

@@ -2,16 +2,19 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
 import torch
 
 from pllbench import annotators, datasets
-from pllbench.annotators import annotate, annotator_run
+from pllbench.annotators import annotate
 from pllbench.execution import Job, execute
 from pllbench.grid import Selection, plan
-from pllbench.protocol import Setting
+from pllbench.protocol import Setting, When, default_protocol
+from pllbench.registry import load_method
+from pllbench.resolution import annotator_run
 from pllbench.spec import RunSpec
 from pllbench.trainer import Interrupted, Progress
 
@@ -32,17 +35,46 @@ def run(dataset: str = "digits", seed: int = 0, q: float = 0.4, **options: objec
 
 
 def test_the_annotators_run_is_a_supervised_one_with_the_runs_split() -> None:
-    found = annotator_run(run(seed=3), fixed_split=False)
+    found = annotator_run(run(), 3)
     assert (found.labels, found.candidates, found.seed) == ("true", None, 3)
     assert (found.train.network, found.train.epochs) == ("mlp", 2)
     assert found.hparams["num_strong"] == 0
-    assert annotator_run(run(seed=4), fixed_split=False).run_id != found.run_id
-    assert annotator_run(run(seed=3, q=0.1), fixed_split=False).run_id == found.run_id
+    assert annotator_run(run(), 4).run_id != found.run_id
+    assert annotator_run(run(q=0.1), 3).run_id == found.run_id
 
 
-def test_a_fixed_split_has_one_annotator_for_all_seeds() -> None:
-    ids = {annotator_run(run("cifar10", seed), fixed_split=True).run_id for seed in (0, 1, 2)}
-    assert len(ids) == 1
+@pytest.mark.parametrize("split_by", ["random", "fixed"])
+def test_a_fixed_split_has_one_annotator_for_all_seeds(
+    tmp_path: Path, split_by: Literal["random", "fixed"]
+) -> None:
+    dataset = datasets.load("digits", tmp_path)
+    if split_by == "fixed":
+        dataset = replace(dataset, split_by="fixed", num_train=1000)
+    found = {annotate(run(seed=s), dataset, CPU, tmp_path).facts.run_id for s in (0, 5)}
+    expected = {annotator_run(run(), s).run_id for s in ((0,) if split_by == "fixed" else (0, 5))}
+    assert found == expected
+
+
+@pytest.mark.parametrize("change", ["version", "protocol"])
+def test_runs_are_others_when_their_annotator_is_another(
+    change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, plain = run(), replace_process(run())
+    if change == "version":
+        monkeypatch.setattr(load_method("supervised"), "version", 99)
+    else:
+        protocol = default_protocol()
+        slower = Setting(reason="lr", when=When(method=("supervised",)), train={"lr": 0.01})
+        changed = protocol.model_copy(update={"setting": (*protocol.setting, slower)})
+        monkeypatch.setattr("pllbench.resolution.default_protocol", lambda: changed)
+    assert run().run_id != before.run_id
+    assert run().model_copy(update={"annotator": before.annotator}).run_id == before.run_id
+    assert replace_process(run()) == plain
+    assert plain.annotator is None
+
+
+def test_runs_of_other_seeds_differ_in_the_seed_alone() -> None:
+    assert run(seed=1).model_copy(update={"seed": 0}).run_id == run(seed=0).run_id
 
 
 @pytest.mark.parametrize(
@@ -51,7 +83,7 @@ def test_a_fixed_split_has_one_annotator_for_all_seeds() -> None:
 )
 def test_an_annotator_must_learn_from_labels(name: str, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
-        annotator_run(run(annotator=name), fixed_split=False)
+        run(annotator=name)
 
 
 def test_it_is_trained_once_and_its_scores_are_kept(
@@ -61,7 +93,7 @@ def test_it_is_trained_once_and_its_scores_are_kept(
     spec = run()
     first = annotate(spec, dataset, CPU, tmp_path)
     assert first.logits.shape == (1438, 10)
-    assert first.facts.run_id == annotator_run(spec, fixed_split=False).run_id
+    assert first.facts.run_id == spec.annotator == annotator_run(spec, 0).run_id
     assert first.facts.train_accuracy > 0.5
     train, _ = datasets.split(dataset, 0)
     right = first.logits.argmax(1) == dataset.y[train].numpy()

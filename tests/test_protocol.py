@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel
 
 from pllbench.catalogue import DATASETS, Kind
-from pllbench.grid import Selection, candidate_spec, plan
+from pllbench.grid import Selection, plan
 from pllbench.protocol import (
     Benchmark,
     Cell,
@@ -22,6 +22,7 @@ from pllbench.protocol import (
     read_toml,
 )
 from pllbench.registry import load_method, method_entries
+from pllbench.resolution import candidate_spec
 from pllbench.spec import CandidateSpec, TrainSpec, ViewSpec
 
 PROTOCOL = default_protocol()
