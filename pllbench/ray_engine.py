@@ -4,6 +4,7 @@ Nodes need pllbench and the methods' packages, but neither the data files nor a 
 """
 
 import os
+import socket
 import tempfile
 import time
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import ray
 from ray.exceptions import RayError, RayTaskError
@@ -31,6 +33,9 @@ from pllbench.execution import Job, load_dataset
 from pllbench.own import OwnData
 from pllbench.records import move_aside, write_atomic
 from pllbench.trainer import Progress
+
+CONNECT_SECONDS = 10.0
+"""A cluster answers within this time, or there is none."""
 
 MAX_LOSSES = 3
 """A run that is lost this often, with its node or its worker, has failed."""
@@ -85,9 +90,12 @@ class RayEngine(Engine):
             raise ValueError(f"--gpus-per-run {gpus_per_run:g}: not with --device cpu")
         if device == "cuda" and gpus_per_run == 0:
             raise ValueError("--gpus-per-run 0: not with --device cuda")
+        # Left to itself, Ray would join whatever cluster was last started on this machine.
+        address = address or os.environ.get("RAY_ADDRESS") or "local"
         try:
+            _knock(address)
             ray.init(address=address, log_to_driver=False, logging_level="ERROR")
-        except (ConnectionError, ValueError, RuntimeError) as error:
+        except (OSError, ValueError, RuntimeError) as error:
             raise ValueError(f"--address {address}: no Ray cluster there ({error})") from error
         if gpus_per_run is None:
             on_gpu = device == "cuda" or (device == "auto" and "GPU" in ray.cluster_resources())
@@ -203,6 +211,17 @@ class RayEngine(Engine):
         [reference] = [found for found, flight in self._flights.items() if flight.job is job]
         ray.cancel(reference, force=True)
         del self._flights[reference]
+
+
+def _knock(address: str) -> None:
+    """Connect to HOST:PORT once: where nobody answers, Ray tries again for a quarter of an hour.
+
+    Raises:
+        OSError: nobody answers.
+    """
+    place = urlsplit(f"//{address}")
+    if place.port:  # `local` has none
+        socket.create_connection((place.hostname, place.port), CONNECT_SECONDS).close()
 
 
 class _Board:
