@@ -2,8 +2,9 @@
 
     python -m tests.ray_cluster FOLDER
 
-A process of its own, for it may need a network of its own. FOLDER/results gets the records of
-`planned()`, although a node is killed half-way; FOLDER/facts.json says what else was seen.
+A process of its own, for Ray keeps to this machine if told so before it is imported. FOLDER/results
+gets the records of `planned`, although a node is killed half-way; FOLDER/facts.json says what else
+was seen.
 """
 
 import io
@@ -11,13 +12,14 @@ import json
 import os
 import signal
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
 import ray
 from ray.cluster_utils import Cluster
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from rich.console import Console
 
 from pllbench.engines import EpochEnded, Event, Failed, Started
@@ -34,13 +36,20 @@ HALF = 20
 """Half of the planned runs."""
 
 
-def planned() -> list[PlannedRun]:
-    """40 runs of two epochs each."""
-    seeds = tuple(range(10))
+OWN = Path("own.npz")
+"""The user's own data in FOLDER, where the runner is and no node."""
+
+
+def planned(own: Path) -> list[PlannedRun]:
+    """40 runs of two epochs each, half of them on the user's own data."""
     flags = (Setting(reason="--epochs 2", train={"epochs": 2}),)
     return plan(
         Selection(
-            methods=("cc", "rc"), datasets=("digits",), q=(0.1, 0.3), seeds=seeds, flags=flags
+            methods=("cc", "rc"),
+            datasets=("digits", str(own)),
+            q=(0.3,),
+            seeds=tuple(range(10)),
+            flags=flags,
         )
     )
 
@@ -62,8 +71,6 @@ class LosingEngine(RayEngine):
         super().__init__(address=address)
         self.num_tasks = 0
         self.at = {HALF: freeze, HALF + 10: lose}
-        warm_up = ray.remote(num_cpus=1)(_warm_up)  # so that both nodes have a worker
-        ray.get([warm_up.remote() for _ in range(2)])
 
     def run(self, jobs: Iterator[Job]) -> Iterator[Event]:
         """As its base class."""
@@ -79,63 +86,87 @@ class LosingEngine(RayEngine):
         super()._send(flight)
 
 
-def _warm_up() -> None:
-    time.sleep(3)
+def own_is_on(node: str) -> bool:
+    """Whether a node has the user's own data as a file; the node has a worker from then on."""
+    there = NodeAffinitySchedulingStrategy(node, soft=False)
+    found: bool = ray.get(ray.remote(scheduling_strategy=there)(_own_is_here).remote())
+    return found
+
+
+def _own_is_here() -> bool:
+    return OWN.exists()
 
 
 def lose_a_node(folder: Path, cluster: Cluster) -> dict[str, object]:
     """The planned runs, one node being killed half-way."""
-    second = cluster.add_node(**NODE)
+    [second] = cluster.worker_nodes
     [raylet] = second.all_processes["raylet"]
+    children = Path(f"/proc/{raylet.process.pid}/task/{raylet.process.pid}/children")
+    frozen: list[int] = []
 
     def freeze() -> None:
-        children = Path(f"/proc/{raylet.process.pid}/task/{raylet.process.pid}/children")
-        for worker in children.read_text().split():
-            os.kill(int(worker), signal.SIGSTOP)
+        frozen.extend(map(int, children.read_text().split()))
+        for process in frozen:
+            os.kill(process, signal.SIGSTOP)
 
-    engine = LosingEngine(
-        cluster.address, freeze, lambda: cluster.remove_node(second, allow_graceful=False)
-    )
-    # Workers have no data folder: what they train on comes through Ray.
+    def lose() -> None:
+        cluster.remove_node(second, allow_graceful=False)
+        for process in frozen:
+            os.kill(process, signal.SIGKILL)
+
+    engine = LosingEngine(cluster.address, freeze, lose)
     options = Options(folder / "results", folder / "nowhere", "cpu")
     try:
-        summary = run_grid(planned(), engine, options, Console(file=io.StringIO()))
+        there = [own_is_on(node["NodeID"]) for node in ray.nodes()]
+        summary = run_grid(planned(OWN), engine, options, Console(file=io.StringIO()))
     finally:
         engine.close()
     return {
+        "own_is_on_nodes": there,
         "done": summary.done,
         "failed": [reason for _, reason in summary.failed],
         "tasks": engine.num_tasks,
     }
 
 
+def refuse(address: str) -> str:
+    """The answer to a request for what no node has."""
+    try:
+        RayEngine(address=address, gpus_per_run=0.5)
+    except ValueError as error:
+        return str(error)
+    return "not refused"
+
+
 def fail(folder: Path, address: str) -> dict[str, object]:
     """Methods that go wrong, and one that does not."""
     outcomes: dict[str, object] = {}
-    engine = RayEngine(address=address, timeout=30)
+    engine = RayEngine(address=address)
     try:
-        batch = plugin_jobs(folder, "raising", "killed", "hanging", "steady")
-        for event in engine.run(iter(batch)):
-            outcome = event.reason if isinstance(event, Failed) else type(event).__name__
-            outcomes[event.job.spec.method] = outcome
+        for methods, timeout in ((("raising", "killed", "steady"), None), (("hanging",), 5.0)):
+            engine.timeout = timeout
+            for event in engine.run(iter(plugin_jobs(folder, *methods))):
+                outcome = event.reason if isinstance(event, Failed) else type(event).__name__
+                outcomes[event.job.spec.method] = outcome
     finally:
         engine.close()
     return outcomes
 
 
-def stop(folder: Path, address: str) -> dict[str, object]:
-    """A run that is stopped and goes on here."""
-    [job] = plugin_jobs(folder, "slow", epochs=40)
+def stop(folder: Path) -> dict[str, object]:
+    """A run that is stopped and goes on here; without an address, Ray is started for it."""
+    [job] = plugin_jobs(folder, "slow", epochs=300)
     job = replace(job, checkpoint=folder / "work" / "checkpoint.pt")
-    engine = RayEngine(address=address)
+    engine = RayEngine(device="cpu", jobs=1)
     try:
         for event in engine.run(iter([job])):
             if isinstance(event, EpochEnded):
                 engine.stop()
     finally:
         engine.close()
-    resumed, _ = execute(job)
-    straight, _ = execute(replace(job, checkpoint=None))
+    with patch("time.sleep"):  # it need not be slow here
+        resumed, _ = execute(job)
+        straight, _ = execute(replace(job, checkpoint=None))
     return {
         "last_event": type(event).__name__,
         "resumed_from": resumed.provenance.resumed_from,
@@ -145,16 +176,21 @@ def stop(folder: Path, address: str) -> dict[str, object]:
 
 def main(folder: Path) -> None:
     """Do all of it and write what was seen."""
+    # Whoever reaches Ray may execute code. Where its address is this one, so are all its ports.
+    assert ray.util.get_node_ip_address() == "127.0.0.1", "Ray would listen to the network"
     head = NODE | {"include_dashboard": False, "_system_config": QUICK_TO_NOTICE}
     cluster = Cluster(initialize_head=True, head_node_args=head)
     try:
-        facts = {
-            "lose_a_node": lose_a_node(folder, cluster),
+        cluster.add_node(**NODE)
+        os.chdir(folder)  # the nodes stay where they are
+        facts: dict[str, object] = {
+            "refuse": refuse(cluster.address),
             "fail": fail(folder, cluster.address),
-            "stop": stop(folder, cluster.address),
+            "lose_a_node": lose_a_node(folder, cluster),
         }
     finally:
         cluster.shutdown()
+    facts["stop"] = stop(folder)
     (folder / "facts.json").write_text(json.dumps(facts))
 
 
