@@ -21,6 +21,7 @@ _SPECIAL = {
     "#": r"\#",
     "_": r"\_",
     "~": r"\textasciitilde{}",
+    "`": r"\textasciigrave{}",
     "^": r"\textasciicircum{}",
     "<": r"\textless{}",
     ">": r"\textgreater{}",
@@ -62,6 +63,12 @@ _NEGATIVE = re.compile(r"(?<![\w-])-(?=\d)")
 
 _SYMBOL = re.compile(r"^[npq]\b")
 """A head that begins with the name of a quantity."""
+
+_LONG = 50
+"""Letters from which on a row's name is wrapped."""
+
+_COLUMN = 55
+"""Letters that fit in one column of a two-column page."""
 
 _ACCENTS = {
     "\N{COMBINING GRAVE ACCENT}": r"\`",
@@ -119,17 +126,27 @@ def _escape(char: str) -> str:
 def to_latex(table: Table, label: str = "tab:pllbench") -> str:
     r"""A table environment with caption and `label`: one block of rows a data set.
 
-    Three or more columns of numbers are set across both columns of a two-column page.
+    What does not fit in one column of a two-column page is set across both.
     """
     width = max(1, *(len(block.columns) for block in table.blocks))
     lines = [line for block in table.blocks for line in (r"\midrule", *_block(block))]
+    longest = max(len(row.label) for block in table.blocks for row in block.rows)
+    names = "l" if longest <= _LONG else r">{\raggedright\arraybackslash}p{20em}"
     return _environment(
-        [rf"\begin{{tabular}}{{ll*{{{width}}}{{c}}}}", r"\toprule", *lines[1:]],
+        [rf"\begin{{tabular}}{{l{names}*{{{width}}}{{c}}}}", r"\toprule", *lines[1:]],
         caption=escape(table.caption()),
         label=label,
-        wide=width > 2,
+        wide=min(longest, _LONG) + _letters(table, width) > _COLUMN,
         size=r"\footnotesize" if width <= 4 else r"\scriptsize",
     )
+
+
+def _letters(table: Table, width: int) -> int:
+    """How many letters wide a table is without its rows' names, a gap counted as two."""
+    texts = [f"{cell.number} {cell.note}" for _, cell in table.cells]
+    texts += [block.heading(column) for block in table.blocks for column in block.columns]
+    title = max(len(block.title) for block in table.blocks)
+    return title + 2 + width * (max(map(len, texts)) + 2)
 
 
 def report_to_latex(report: Report, label: str = "tab:pllbench") -> str:
@@ -145,12 +162,15 @@ def report_to_latex(report: Report, label: str = "tab:pllbench") -> str:
                 label=f"{label}-{i + 1}" if i else label,
                 wide=len(sheet.heads) > 4,
                 size=r"\footnotesize" if len(sheet.heads) <= 6 else r"\scriptsize",
+                gap=2 if len(sheet.heads) > 8 else 3,
             )
         ]
     return "\n".join(parts)
 
 
-def _environment(tabular: Iterable[str], *, caption: str, label: str, wide: bool, size: str) -> str:
+def _environment(
+    tabular: Iterable[str], *, caption: str, label: str, wide: bool, size: str, gap: int = 3
+) -> str:
     """A table environment around the lines of a tabular, whose end is added."""
     environment = "table*" if wide else "table"
     lines = [
@@ -159,7 +179,7 @@ def _environment(tabular: Iterable[str], *, caption: str, label: str, wide: bool
         rf"\definecolor{{{GREY}}}{{gray}}{{0.9}}",
         r"\centering",
         size,
-        r"\setlength{\tabcolsep}{3pt}",
+        rf"\setlength{{\tabcolsep}}{{{gap}pt}}",
         r"\setlength{\belowcaptionskip}{6pt}",
         r"\renewcommand{\arraystretch}{1.1}",
         rf"\caption{{{caption}}}",
