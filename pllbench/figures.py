@@ -25,6 +25,10 @@ LineStyle = Literal["-", "--", "-.", ":"]
 _LINES: tuple[LineStyle, ...] = ("-", "--", "-.", ":")
 _PANEL = (3.3, 2.6)
 """Width and height of a panel in inches."""
+_LETTERS = 14
+"""Letters to an inch of a legend."""
+_HANDLE = 7
+"""Letters that a line's picture in a legend takes."""
 STYLE: dict[Any, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -49,9 +53,20 @@ class Look:
     marker: str
     line: LineStyle
 
+    @property
+    def style(self) -> dict[str, Any]:
+        """Arguments of matplotlib; a white rim keeps markers apart where lines coincide."""
+        return {
+            "color": self.colour,
+            "marker": self.marker,
+            "linestyle": self.line,
+            "markeredgecolor": "white",
+            "markeredgewidth": 0.5,
+        }
+
     def handle(self) -> Line2D:
         """Its entry in the legend."""
-        return Line2D([], [], color=self.colour, marker=self.marker, linestyle=self.line)
+        return Line2D([], [], **self.style)
 
 
 Looks = Mapping[str, Look]
@@ -101,9 +116,14 @@ def figure_of(panels: Sequence[Draw], looks: Looks, across: int) -> Figure:
 
 def _add_legend(figure: Figure, looks: Sequence[Look]) -> None:
     """Below the panels, in as many columns as fit; the figure grows by its lines."""
-    room = int(figure.get_figwidth() * 13)  # characters in a line
-    widths = [len(look.label) + 8 for look in looks]
-    across = len(looks) if sum(widths) <= room else max(1, room // max(widths))
+    room = figure.get_figwidth() * _LETTERS
+    widths = [len(look.label) + _HANDLE for look in looks]
+
+    def needed(across: int) -> int:
+        down = math.ceil(len(looks) / across)
+        return sum(max(widths[i : i + down]) for i in range(0, len(widths), down))
+
+    across = next((n for n in range(len(looks), 1, -1) if needed(n) <= room), 1)
     figure.legend(
         [look.handle() for look in looks],
         [look.label for look in looks],
@@ -114,19 +134,21 @@ def _add_legend(figure: Figure, looks: Sequence[Look]) -> None:
     figure.set_figheight(figure.get_figheight() + 0.2 * math.ceil(len(looks) / across))
 
 
-def looks_of(rows: Iterable[tuple[str, bool]]) -> dict[str, Look]:
-    """How rows are drawn, by label; each comes with whether it is a reference."""
-    rows = list(dict.fromkeys(rows))
-    references = [label for label, reference in rows if reference]
-    rivals = [label for label, reference in rows if not reference]
-    return {
-        label: Look(label, "0.35", "", _LINES[1 + i % 3]) for i, label in enumerate(references)
-    } | {
-        label: Look(
-            label,
-            _COLOURS[i % len(_COLOURS)],
-            _MARKERS[i % len(_MARKERS)],
-            _LINES[i % len(_LINES)],
-        )
-        for i, label in enumerate(rivals)
-    }
+def looks_of(rows: Iterable[tuple[str, bool, str]]) -> dict[str, Look]:
+    """How rows are drawn, by label.
+
+    Args:
+        rows: label of each, whether it is a reference, and a key; equal keys are drawn alike.
+    """
+    rows = list(rows)
+    references = list(dict.fromkeys(key for _, reference, key in rows if reference))
+    rivals = list(dict.fromkeys(key for _, reference, key in rows if not reference))
+    looks = {}
+    for label, reference, key in sorted(rows, key=lambda row: not row[1]):
+        i = (references if reference else rivals).index(key)
+        if reference:
+            looks[label] = Look(label, "0.35", "", _LINES[1 + i % 3])
+        else:
+            colour, marker = _COLOURS[i % len(_COLOURS)], _MARKERS[i % len(_MARKERS)]
+            looks[label] = Look(label, colour, marker, _LINES[i % len(_LINES)])
+    return looks

@@ -60,7 +60,10 @@ def noise(table: Table, columns: CurvesById) -> Figure:
 
 
 def curves(table: Table, columns: CurvesById) -> Figure:
-    """Test accuracy over epochs: a panel a column, lines the mean over seeds, bands their std."""
+    """Test accuracy over epochs: a panel a column, lines the mean over seeds, bands their std.
+
+    The axis begins where lines are after a twentieth of the epochs.
+    """
     panels = []
     for block in table.blocks:
         for column in block.columns or [None]:
@@ -101,12 +104,17 @@ def hparam(table: Table, hparams: Mapping[str, Mapping[str, JsonValue]]) -> Figu
     for block in table.blocks:
         lines = {_heading(block, c): values[c] for c in block.columns if c in values}
         headings += list(lines)
-        panels.append(_against(varied[0], block.title, lines))
-    return figure_of(panels, looks_of((heading, False) for heading in headings), across=3)
+        if lines:
+            panels.append(_against(varied[0], block.title, lines))
+    return figure_of(panels, looks_of((text, False, text) for text in headings), across=3)
 
 
 def _looks(table: Table) -> Looks:
-    return looks_of((row.label, row.reference) for block in table.blocks for row in block.rows)
+    """A method looks the same on all data sets, whatever its label adds on one of them."""
+    blocks = table.blocks
+    alike = all(len({row.name for row in block.rows}) == len(block.rows) for block in blocks)
+    rows = [row for block in blocks for row in block.rows]
+    return looks_of((row.label, row.reference, row.name if alike else row.label) for row in rows)
 
 
 def _heading(block: Block, column: Column) -> str:
@@ -145,7 +153,8 @@ def _against_q(block: Block, columns: Sequence[Column]) -> Draw:
 
     def draw(axes: Axes, looks: Looks) -> set[str]:
         lines = [row for row in block.rows if not row.reference]
-        step = gap * min(0.12, 0.6 / max(1, len(lines)))  # no two error bars on one another
+        width = max(rates) - min(rates) + gap
+        step = min(0.02 * width, 0.6 * gap / max(1, len(lines)))  # no two error bars coincide
         for i, row in enumerate(lines):
             shift = step * (i - (len(lines) - 1) / 2)
             _draw_line(
@@ -163,7 +172,13 @@ def _against_q(block: Block, columns: Sequence[Column]) -> Draw:
         axes.set_xlim(min(rates) - gap / 2, max(rates) + gap / 2)
         axes.set_xlabel("q")
         axes.set_ylabel("test accuracy (%)")
-        return {row.label for row in block.rows}
+        shown = set(columns)
+        return {
+            row.label
+            for row in block.rows
+            for cell in row.cells
+            if cell and cell.values and (row.reference or cell.column in shown)
+        }
 
     return draw
 
@@ -181,9 +196,7 @@ def _draw_points(axes: Axes, look: Look, points: Sequence[tuple[float, Summary]]
             [x for x, _ in points],
             [found.mean for _, found in points],
             yerr=[found.std or 0.0 for _, found in points],
-            color=look.colour,
-            marker=look.marker,
-            linestyle=look.line,
+            **look.style,
             capsize=2,
             elinewidth=0.8,
         )
@@ -227,7 +240,7 @@ def _over_epochs(
     name, words = what
 
     def draw(axes: Axes, looks: Looks) -> set[str]:
-        drawn = set()
+        drawn, settled = set(), []
         for i, (row, cell) in enumerate(rows):
             runs = _stack(cell, columns, name)
             if runs is None:
@@ -237,19 +250,17 @@ def _over_epochs(
             epochs, mean = np.arange(1, runs.shape[1] + 1), runs.mean(axis=0)
             every = max(1, len(epochs) // 6)
             start = every * i // max(1, len(rows))  # markers of different lines do not meet
-            axes.plot(
-                epochs,
-                mean,
-                color=look.colour,
-                marker=look.marker,
-                linestyle=look.line,
-                markevery=(start, every),
-            )
+            axes.plot(epochs, mean, **look.style, markevery=(start, every))
+            settled.append(mean[len(epochs) // 20 :].min())
             if len(runs) > 1:
                 std = runs.std(axis=0, ddof=1)
+                settled.append((mean - std)[len(epochs) // 20 :].min())
                 axes.fill_between(
                     epochs, mean - std, mean + std, color=look.colour, alpha=0.15, linewidth=0
                 )
+        if name == "accuracy" and settled:  # the first epochs may come from far below
+            low, top = min(settled), axes.get_ylim()[1]
+            axes.set_ylim(bottom=max(axes.get_ylim()[0], low - 0.05 * (top - low)))
         axes.set_title(title)
         axes.set_xlabel("epoch")
         axes.set_ylabel(words)

@@ -209,12 +209,16 @@ def _score(block: Block, name: str) -> float | None:
 
 
 def _labels(blocks: Sequence[Block]) -> dict[str, str]:
-    """One label for each row's name: its own where all blocks agree, else the name."""
+    """One label a row's name: what its labels in all blocks begin with, else the name."""
     found: dict[str, set[str]] = {}
     for block in blocks:
         for row in block.rows:
             found.setdefault(row.name, set()).add(row.label)
-    return {name: min(labels) if len(labels) == 1 else name for name, labels in found.items()}
+    common = {name: min(labels, key=len) for name, labels in found.items()}
+    return {
+        name: label if all(other.startswith(label) for other in found[name]) else name
+        for name, label in common.items()
+    }
 
 
 def _rank_notes(found: Ranks, left_out: Sequence[str]) -> tuple[str, ...]:

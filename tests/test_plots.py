@@ -11,7 +11,7 @@ from pllbench.grid import PlannedRun
 from pllbench.plots import CurvesById, accuracy, curves, hparam, noise
 from pllbench.records import Record
 from pllbench.tables import build
-from tests.records_factory import PROTOCOL, make_records
+from tests.records_factory import PROTOCOL, make_plan, make_records
 
 
 def records() -> list[Record]:
@@ -75,6 +75,40 @@ def test_one_q_one_seed_and_references_alone_are_drawn(tmp_path: Path) -> None:
         save(accuracy(build(found, PROTOCOL)), tmp_path / "one.png")
 
 
+def test_the_legend_names_what_is_drawn() -> None:
+    done = records()
+    planned = make_plan([r.spec for r in (*done, *make_records([1], method="proden", q=0.1))])
+    assert legend(accuracy(build(done, PROTOCOL, planned=planned))) == [
+        "Fully supervised",
+        "CC",
+        "RC",
+    ]
+
+
+def test_a_method_looks_the_same_on_all_data_sets() -> None:
+    """Also where its label adds a setting on one of them."""
+    found = [
+        record
+        for dataset, train in (("digits", {"lr": 0.05}), ("cnae9", {}))
+        for method in ("cc", "rc")
+        for record in make_records([90, 91], method=method, dataset=dataset, train=train)
+    ]
+    figure = accuracy(build(found, PROTOCOL))
+    styles = {
+        text: (line.get_color(), line.get_marker(), line.get_linestyle())
+        for text, line in zip(legend(figure), figure.legends[0].get_lines(), strict=True)
+    }
+    assert set(styles) == {"CC", "RC", "CC (lr=0.05)", "RC (lr=0.05)"}
+    assert styles["CC"] == styles["CC (lr=0.05)"] != styles["RC"] == styles["RC (lr=0.05)"]
+
+
+def test_a_legend_below_one_panel_has_several_columns() -> None:
+    names = ("cc", "rc", "proden", "pico", "dpll", "ncpd", "asyco")
+    figure = accuracy(build([r for m in names for r in make_records([90], method=m)], PROTOCOL))
+    assert len(figure.legends[0].get_texts()) == 7
+    assert figure.legends[0]._ncols >= 3  # type: ignore[attr-defined]
+
+
 def test_rows_differ_without_colour() -> None:
     many = [r for lr in range(1, 11) for r in make_records([90, 91], train={"lr": lr / 100})]
     figure = accuracy(build(many, PROTOCOL))
@@ -112,6 +146,14 @@ def test_curves_are_means_over_seeds_with_a_band() -> None:
     assert [len(line.get_xdata()) for line in panel.lines] == [20] * 3  # type: ignore[arg-type]
     assert panel.lines[1].get_ydata() == pytest.approx([85.0] * 20)
     assert len(panel.collections) == 3
+
+
+def test_the_axis_of_curves_begins_where_the_first_epochs_are_over() -> None:
+    [found] = make_records([90])
+    accuracies = np.array([0.1, 0.2] + [0.8] * 38)
+    figure = curves(build([found], PROTOCOL), {found.run_id: {"accuracy": accuracies}})
+    low, high = figure.axes[0].get_ylim()
+    assert 70 < low < 80 < high
 
 
 @pytest.mark.parametrize("suffix", ["png", "pdf", "svg", "PNG"])
@@ -178,6 +220,14 @@ def test_accuracy_against_a_hyperparameter_is_a_line_a_column() -> None:
     x, y = axes.containers[1].lines[0].get_data()  # type: ignore[attr-defined]
     assert list(x) == [1, 5, 30]
     assert y == pytest.approx([90.65] * 3)
+
+
+def test_a_data_set_without_runs_has_no_panel() -> None:
+    found = taus()
+    missing = make_records([1], method="asyco", dataset="cnae9", hparams={"tau": 1.0})
+    plans = [PlannedRun(f"{r.spec.hparams['tau']}", "AsyCo", r.spec) for r in [*found, *missing]]
+    figure = hparam(build(found, PROTOCOL, planned=plans), hparams(found))
+    assert titles(figure) == ["Digits"]
 
 
 def test_rows_must_differ_in_one_hyperparameter_which_is_a_number() -> None:

@@ -109,6 +109,13 @@ def test_the_noise_rates_of_a_data_set_are_one_block() -> None:
     assert any("k = 3 over N = 3: 1.91" in note for note in notes)
 
 
+def test_a_setting_on_one_data_set_does_not_change_the_name_in_the_ranks() -> None:
+    records = [r for r in several() if r.spec.dataset != "lost"]
+    for method in ("cc", "rc", "proden"):
+        records += make_records([50], method=method, dataset="lost", q=None, train={"lr": 0.05})
+    assert set(ranks(build(records, PROTOCOL))[0].average) == {"CC", "RC", "PRODEN"}
+
+
 def test_absence_is_not_rewarded() -> None:
     records = [r for r in several() if (r.spec.method, r.spec.dataset) != ("rc", "lost")]
     found, notes = ranks(build(records, PROTOCOL))
