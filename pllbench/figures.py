@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -21,13 +22,15 @@ SUFFIXES = (".pdf", ".png", ".svg")
 # Okabe and Ito's palette: its colours stay apart under the common kinds of colour blindness.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 _MARKERS = "osD^vP*X<>"
+_THIN = "P*X"
+"""Markers of little area, which are drawn larger."""
 LineStyle = Literal["-", "--", "-.", ":"]
 _LINES: tuple[LineStyle, ...] = ("-", "--", "-.", ":")
 _PANEL = (3.3, 2.6)
 """Width and height of a panel in inches."""
 _LETTERS = 14
 """Letters to an inch of a legend."""
-_HANDLE = 7
+_HANDLE = 9
 """Letters that a line's picture in a legend takes."""
 STYLE: dict[Any, Any] = {
     "axes.spines.top": False,
@@ -62,6 +65,7 @@ class Look:
             "linestyle": self.line,
             "markeredgecolor": "white",
             "markeredgewidth": 0.5,
+            "markersize": 7.5 if self.marker in _THIN else 5.5,
         }
 
     def handle(self) -> Line2D:
@@ -120,18 +124,18 @@ def _add_legend(figure: Figure, looks: Sequence[Look]) -> None:
     widths = [len(look.label) + _HANDLE for look in looks]
 
     def needed(across: int) -> int:
-        down = math.ceil(len(looks) / across)
-        return sum(max(widths[i : i + down]) for i in range(0, len(widths), down))
+        return sum(int(column.max()) for column in np.array_split(widths, across))
 
     across = next((n for n in range(len(looks), 1, -1) if needed(n) <= room), 1)
+    down = math.ceil(len(looks) / across)
     figure.legend(
         [look.handle() for look in looks],
         [look.label for look in looks],
         loc="outside lower center",
-        ncols=across,
+        ncols=math.ceil(len(looks) / down),
         frameon=False,
     )
-    figure.set_figheight(figure.get_figheight() + 0.2 * math.ceil(len(looks) / across))
+    figure.set_figheight(figure.get_figheight() + 0.2 * down)
 
 
 def looks_of(rows: Iterable[tuple[str, bool, str]]) -> dict[str, Look]:

@@ -1,6 +1,6 @@
 """Plots of finished runs: accuracy against q or a hyperparameter, rates over epochs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -87,26 +87,41 @@ def hparam(table: Table, hparams: Mapping[str, Mapping[str, JsonValue]]) -> Figu
     Raises:
         ValueError: not exactly one hyperparameter differs, or it is no number.
     """
-    rivals = [(row, cell) for row, cell in table.cells if cell.run_ids and not row.reference]
-    settings = [hparams[cell.run_ids[0]] for _, cell in rivals]
-    names = {name for found in settings for name in found}
-    varied = sorted(n for n in names if len({repr(found.get(n)) for found in settings}) > 1)
-    if len(varied) != 1:
-        listed = ", ".join(varied) or "none"
-        raise ValueError(f"one hyperparameter must differ between the rows here, found: {listed}")
+    name = _varied(table, hparams)
     values: dict[Column, dict[float, Cell]] = {}
-    for (row, cell), found in zip(rivals, settings, strict=True):
-        value = found.get(varied[0])
+    for row, cell in _rivals(table.cells):
+        value = hparams[cell.run_ids[0]].get(name)
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ValueError(f"{varied[0]} = {value!r} of {row.label}: no number")
+            raise ValueError(f"{name} = {value!r} of {row.label}: no number")
         values.setdefault(cell.column, {})[value] = cell
     panels, headings = [], []
     for block in table.blocks:
         lines = {_heading(block, c): values[c] for c in block.columns if c in values}
         headings += list(lines)
         if lines:
-            panels.append(_against(varied[0], block.title, lines))
+            panels.append(_against(name, block.title, lines))
     return figure_of(panels, looks_of((text, False, text) for text in headings), across=3)
+
+
+def _rivals(cells: Iterable[tuple[Row, Cell]]) -> list[tuple[Row, Cell]]:
+    return [(row, cell) for row, cell in cells if cell.run_ids and not row.reference]
+
+
+def _varied(table: Table, hparams: Mapping[str, Mapping[str, JsonValue]]) -> str:
+    """The hyperparameter that differs between the cells of a column; columns may differ in more."""
+    settings: dict[Column, list[Mapping[str, JsonValue]]] = {}
+    for _, cell in _rivals(table.cells):
+        settings.setdefault(cell.column, []).append(hparams[cell.run_ids[0]])
+    varied = {
+        name
+        for found in settings.values()
+        for name in set().union(*found)
+        if len({repr(one.get(name)) for one in found}) > 1
+    }
+    if len(varied) != 1:
+        listed = ", ".join(sorted(varied)) or "none"
+        raise ValueError(f"one hyperparameter must differ between the rows here, found: {listed}")
+    return varied.pop()
 
 
 def _looks(table: Table) -> Looks:
@@ -154,7 +169,7 @@ def _against_q(block: Block, columns: Sequence[Column]) -> Draw:
     def draw(axes: Axes, looks: Looks) -> set[str]:
         lines = [row for row in block.rows if not row.reference]
         width = max(rates) - min(rates) + gap
-        step = min(0.02 * width, 0.6 * gap / max(1, len(lines)))  # no two error bars coincide
+        step = min(0.03 * width, 0.6 * gap / max(1, len(lines)))  # no two error bars coincide
         for i, row in enumerate(lines):
             shift = step * (i - (len(lines) - 1) / 2)
             _draw_line(

@@ -102,11 +102,24 @@ def test_a_method_looks_the_same_on_all_data_sets() -> None:
     assert styles["CC"] == styles["CC (lr=0.05)"] != styles["RC"] == styles["RC (lr=0.05)"]
 
 
-def test_a_legend_below_one_panel_has_several_columns() -> None:
-    names = ("cc", "rc", "proden", "pico", "dpll", "ncpd", "asyco")
-    figure = accuracy(build([r for m in names for r in make_records([90], method=m)], PROTOCOL))
-    assert len(figure.legends[0].get_texts()) == 7
-    assert figure.legends[0]._ncols >= 3  # type: ignore[attr-defined]
+@pytest.mark.parametrize("num_panels", [1, 2, 3])
+@pytest.mark.parametrize("setting", [{}, {"lr": 0.05}])
+def test_a_legend_fits_below_the_panels(num_panels: int, setting: dict[str, float]) -> None:
+    found = [
+        record
+        for dataset in ("digits", "cnae9", "svhn")[:num_panels]
+        for method in ("supervised", "cc", "rc", "proden", "pico", "dpll", "ncpd", "asyco")
+        for record in make_records([90], method=method, dataset=dataset, train=setting)
+    ]
+    figure = accuracy(build(found, PROTOCOL))
+    figure.draw_without_rendering()
+    [shown] = figure.legends
+    assert len(shown.get_texts()) == 8
+    inside = shown.get_window_extent()
+    assert 0 <= inside.x0 < inside.x1 <= figure.bbox.x1
+    assert inside.y0 >= 0
+    columns = {round(text.get_window_extent().x0) for text in shown.get_texts()}
+    assert len(columns) >= (1 if setting else 2)
 
 
 def test_rows_differ_without_colour() -> None:
@@ -228,6 +241,17 @@ def test_a_data_set_without_runs_has_no_panel() -> None:
     plans = [PlannedRun(f"{r.spec.hparams['tau']}", "AsyCo", r.spec) for r in [*found, *missing]]
     figure = hparam(build(found, PROTOCOL, planned=plans), hparams(found))
     assert titles(figure) == ["Digits"]
+
+
+def test_data_sets_may_differ_in_another_hyperparameter() -> None:
+    found = taus() + [
+        record
+        for tau in (1.0, 5.0)
+        for record in make_records(
+            [90], method="asyco", dataset="cnae9", q=0.1, hparams={"tau": tau, "a": 2}
+        )
+    ]
+    assert titles(against_tau(found)) == ["Digits", "CNAE-9"]
 
 
 def test_rows_must_differ_in_one_hyperparameter_which_is_a_number() -> None:
