@@ -76,8 +76,6 @@ def make_network(spec: TrainSpec, shape: Shape, num_classes: int) -> Network:
     encoder, num_features = ENCODERS[spec.network](shape)
     if spec.channels_last:
         encoder = encoder.to(memory_format=torch.channels_last)
-    if spec.compile:
-        encoder.compile()  # in place: parameters keep their names, so checkpoints do not change
     return Network(
         encoder,
         num_features,
@@ -86,3 +84,13 @@ def make_network(spec: TrainSpec, shape: Shape, num_classes: int) -> Network:
         bf16=spec.precision == "bf16",
         channels_last=spec.channels_last,
     )
+
+
+def compile_encoders(method: nn.Module) -> None:
+    """Compile the encoder of every network in a method, in place: parameters keep their names.
+
+    The method must be complete: a deep copy of a compiled module is not compiled.
+    """
+    for module in method.modules():
+        if isinstance(module, Network):
+            module.encoder.compile()

@@ -15,7 +15,7 @@ from pllbench import metrics
 from pllbench.checkpoints import Checkpoints, State
 from pllbench.loader import Loader
 from pllbench.method import Method, Network, Problem
-from pllbench.networks import make_network
+from pllbench.networks import compile_encoders, make_network
 from pllbench.records import Curves, Result, Select
 from pllbench.seeds import stream_seed
 from pllbench.spec import RunSpec, TrainSpec
@@ -160,6 +160,8 @@ def build(spec: RunSpec, cls: type[Method[Any]], task: Task) -> Method[Any]:
     problem = Problem(task.candidates, spec.train.epochs, network)
     method = cls(problem, cls.hparams_type.model_validate(spec.hparams)).to(device)
     task.views.require(method.views)
+    if spec.train.compile:
+        compile_encoders(method)
     return method
 
 

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from pllbench.method import Network
-from pllbench.networks import ENCODERS, make_network
+from pllbench.networks import ENCODERS, compile_encoders, make_network
 from pllbench.spec import NetworkName, TrainSpec
 
 TABULAR: tuple[NetworkName, ...] = ("linear", "mlp")
@@ -87,16 +87,17 @@ def test_channels_last_is_a_setting_that_changes_no_output() -> None:
     assert last.encoder.layers[0].weight.is_contiguous(memory_format=torch.channels_last)  # type: ignore[union-attr, index]
 
 
-def test_compiling_is_of_the_encoder_and_renames_no_parameter(
+def test_compiling_is_of_every_networks_encoder_and_renames_no_parameter(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     compiled: list[nn.Module] = []
     monkeypatch.setattr(nn.Module, "compile", lambda self: compiled.append(self))  # noqa: PLW0108 - a list's method is never bound to a module
-    plain = make_network(TrainSpec(network="mlp"), (6,), 4)
-    assert compiled == []
-    found = make_network(TrainSpec(network="mlp", compile=True), (6,), 4)
-    assert compiled == [found.encoder]
-    assert found.state_dict().keys() == plain.state_dict().keys()
+    method = nn.ModuleDict({"one": network(), "other": nn.Sequential(network())})
+    names = list(method.state_dict())
+    compile_encoders(method)
+    assert compiled == [m.encoder for m in method.modules() if isinstance(m, Network)]
+    assert len(compiled) == 2
+    assert list(method.state_dict()) == names
 
 
 def test_initial_weights_come_from_the_global_generator() -> None:
