@@ -83,7 +83,7 @@ def adjust_hue(x: Tensor, shift: Tensor) -> Tensor:
     ratio = sector.gather(1, strongest[:, None])[:, 0] / torch.where(chroma > 0, chroma, 1.0)
     hue = (ratio + 2 * strongest) / 6 + shift.view(-1, 1, 1).float()  # of a circle
     # RGB from hue, value and chroma without cases: channel n falls off around its own hue.
-    offset = torch.tensor([5.0, 3.0, 1.0], device=x.device).view(3, 1, 1)
+    offset = torch.arange(5.0, 0.0, -2.0, device=x.device).view(3, 1, 1)  # 5, 3, 1
     k = (offset + 6 * hue[:, None]) % 6  # [M, 3, H, W]
     turned = value[:, None] - chroma[:, None] * torch.minimum(k, 4 - k).clamp(0, 1)
     return (turned * 255.999).to(torch.uint8)

@@ -100,7 +100,10 @@ def noise(x: Tensor, generator: Generator, spec: ViewSpec, stats: Statistics) ->
 
 
 def tokens(x: Tensor, generator: Generator, spec: ViewSpec, stats: Statistics) -> Tensor:
-    """Rows of counts with m random tokens added, m = max(1, round(token_rate * length))."""
+    """Rows of counts with m random tokens added, m = max(1, round(token_rate * length)).
+
+    The one view that waits for a GPU, once a chunk: how many tokens to draw depends on the rows.
+    """
     extra = (x.sum(1) * spec.token_rate).round().clamp(min=1).long()  # [M]
     row = torch.repeat_interleave(torch.arange(len(x), device=x.device), extra)
     if spec.token_law == "unigram":

@@ -174,6 +174,19 @@ def test_scaling_of_features_is_refused_for_images() -> None:
         make(scaling="zscore").require(("weak",))
 
 
+@pytest.mark.usefixtures("no_uploads")
+@pytest.mark.parametrize("autoaugment", ["extended", "svhn", "none"])
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("kind", ["image", "digits"])
+def test_no_view_waits_for_the_device(kind: Kind, role: str, autoaugment: str) -> None:
+    """On the meta device nothing has a value, so whatever would wait for one raises."""
+    device = torch.device("meta")
+    views = make(kind, autoaugment=autoaugment)
+    views = Views(kind, views.spec, views.stats.to(device))
+    drawn = views.draw(role, images(256).to(device), generator())
+    assert (drawn.device, drawn.shape) == (device, (256, 3, 32, 32))
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("kind", ["image", "digits"])

@@ -1,7 +1,9 @@
 """What holds for every built-in method: registration, views, numerics, and no waiting."""
 
 import json
-from typing import Any
+from collections.abc import Callable
+from types import MethodType
+from typing import Any, cast
 
 import pytest
 import torch
@@ -9,6 +11,9 @@ from torch import Tensor, nn
 
 from pllbench.method import Batch, Hparams, Method, Network, Problem
 from pllbench.registry import method_entries
+from pllbench.spec import TrainSpec
+from pllbench.testing.toy import toy_spec, toy_task, train_epoch
+from pllbench.trainer import build
 from pllbench_methods.common import MultiViewMethod
 from pllbench_methods.pico import PiCO
 from tests.methods.fakes import (
@@ -128,6 +133,7 @@ class NetworkWithoutAutocast(Network):
         return self.classifier(features), features
 
 
+@pytest.mark.usefixtures("no_uploads")
 @every_method
 @pytest.mark.parametrize("epoch", [0, 20, LATE])
 def test_no_step_waits_for_the_device(cls: type[Method[Any]], epoch: int) -> None:
@@ -142,6 +148,33 @@ def test_no_step_waits_for_the_device(cls: type[Method[Any]], epoch: int) -> Non
     with torch.no_grad():
         method.after_step(batch)
     assert step.loss.device.type == "meta"
+
+
+@every_method
+def test_all_encoders_are_compiled_and_nothing_else(
+    cls: type[Method[Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled: list[nn.Module] = []
+    used: set[nn.Module] = set()
+
+    def fake_compile(function: MethodType) -> Callable[[Tensor], Tensor]:
+        module = cast("nn.Module", function.__self__)
+        compiled.append(module)
+
+        def call(x: Tensor) -> Tensor:
+            used.add(module)
+            return cast("Tensor", function(x))
+
+        return call
+
+    monkeypatch.setattr(torch, "compile", fake_compile)
+    task, spec = toy_task(32, cls.labels), toy_spec(cls)
+    spec = spec.model_copy(update={"train": TrainSpec(network="mlp", epochs=6, compile=True)})
+    method = build(spec, cls, task)
+    train_epoch(method, task, epoch=5)
+    encoders = [m.encoder for m in method.modules() if isinstance(m, Network)]
+    assert compiled == encoders
+    assert used == set(encoders)
 
 
 @pytest.mark.gpu
