@@ -59,7 +59,10 @@ def test_the_plug_in_conforms(check: Check) -> None:
 
 @pytest.mark.parametrize(
     ("marker", "benchmark", "methods"),
-    [("table", "digits", ()), ("birdsong", "birdsong", ("supervised", "cc", "rc", "proden"))],
+    [
+        ("table", "digits", ()),
+        ("birdsong", "birdsong", ("supervised", "cc", "rc", "proden", "dpll", "ncpd", "asyco")),
+    ],
 )
 def test_tables_are_those_of_the_records(
     marker: str, benchmark: str, methods: tuple[str, ...]
