@@ -58,6 +58,7 @@ class Cell:
         values: their accuracies in percent, by seed; empty where the rule has no value for them.
         mark: its place among the cells of its column.
         note: what its reader must know besides the number, such as `n = 2 of 3`.
+        apart: its runs have other candidate sets than the rest of its column at the same seeds.
     """
 
     column: Column
@@ -70,6 +71,7 @@ class Cell:
     values: tuple[float, ...]
     mark: Literal["best", "second", ""] = ""
     note: str = ""
+    apart: bool = False
 
     @property
     def summary(self) -> Summary | None:
@@ -86,9 +88,14 @@ class Cell:
         return f"{found.mean:.{DECIMALS}f}{spread}"
 
     @property
-    def competes(self) -> bool:
-        """Whether it takes part in bold and underline: it has every run that it ought to have."""
+    def complete(self) -> bool:
+        """Whether it has every run that it ought to have."""
         return bool(self.values) and len(self.values) >= (self.planned or 0)
+
+    @property
+    def competes(self) -> bool:
+        """Whether it takes part in bold, underline and ranks."""
+        return self.complete and not self.apart
 
 
 @dataclass(frozen=True, slots=True)

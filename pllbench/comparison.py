@@ -113,7 +113,7 @@ def _compared(entry: Published, row: Row, cell: Cell, select: Select) -> Compare
     if ours is None:  # there may be runs, without a value under this rule
         return replace(found, verdict=verdict) if cell.run_ids else found
     interval = welch_difference(ours, Summary(entry.mean, entry.sample_std, entry.n))
-    if interval and cell.competes:
+    if interval and cell.complete:
         verdict = "agrees" if interval.low <= 0 <= interval.high else "differs"
     return replace(
         found,

@@ -32,9 +32,10 @@ def _laid_out(block: Block, benchmark: Benchmark) -> Block:
 
 def _improvement(row: Row, rivals: list[Row], column: int) -> float | None:
     """Lead over the best of `rivals`; None where one is incomplete, since it may be the best."""
-    cell, others = row.cells[column], [rival.cells[column] for rival in rivals]
-    if cell is None or not cell.competes or not all(c is None or c.competes for c in others):
+    found = [rival.cells[column] for rival in rivals]
+    cell, others = row.cells[column], [c for c in found if c and not c.apart]
+    if cell is None or not all(c.competes for c in (cell, *others)):
         return None
     own = round(cell.summary.mean, DECIMALS) if cell.summary else None
-    best = [round(c.summary.mean, DECIMALS) for c in others if c and c.summary]
+    best = [round(c.summary.mean, DECIMALS) for c in others if c.summary]
     return own - max(best) if own is not None and best else None

@@ -100,7 +100,7 @@ def ranks(table: Table) -> tuple[Ranks, tuple[str, ...]]:
     """Ranks of the rows over the data sets of `table`, by label; and the notes they need.
 
     The columns of a data set are averaged first, since its noise rates are no independent blocks.
-    Rows that lack a run anywhere are left out, and named.
+    Rows that lack a run anywhere, or have other candidate sets, are left out, and named.
 
     Raises:
         ValueError: fewer than two rows are complete.
@@ -157,7 +157,7 @@ def _test(
     test = PairedTest(
         name, other.name, other.label, at.dataset, at.candidates, at.q, select, note="incomplete"
     )
-    if not (ours and theirs and ours.competes and theirs.competes):
+    if not (ours and theirs and ours.complete and theirs.complete):
         return test
     if (ours.seeds, ours.digests) != (theirs.seeds, theirs.digests):
         return replace(test, note="not paired")
@@ -230,7 +230,9 @@ def _rank_notes(found: Ranks, left_out: Sequence[str]) -> tuple[str, ...]:
     if found.friedman_p is not None:
         notes += [f"Friedman's test that all are alike: p = {_p(found.friedman_p)}."]
     if left_out:
-        notes += [f"Left out, since runs are missing: {', '.join(left_out)}."]
+        notes += [
+            f"Left out, since runs are missing or on other candidate sets: {', '.join(left_out)}."
+        ]
     return tuple(notes)
 
 

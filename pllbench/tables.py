@@ -9,11 +9,11 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 from pllbench.catalogue import DATASETS
-from pllbench.cells import DECIMALS, Block, Cell, Column, Row, Table
+from pllbench.cells import Block, Cell, Column, Row, Table
 from pllbench.grid import PlannedRun
+from pllbench.marks import marked
 from pllbench.protocol import Protocol
 from pllbench.records import Record, Select
 from pllbench.rows import row_of
@@ -197,7 +197,7 @@ def _block(dataset: str, cells: Sequence[tuple[_Group, Cell]]) -> Block:
         {cell.column for _, cell in cells if cell.column.candidates is not None},
         key=lambda c: (c.candidates or "", c.q if c.q is not None else -1.0),
     )
-    cells = _ranked(cells, columns)
+    cells = [(g, c) for (g, _), c in zip(cells, marked([c for _, c in cells]), strict=True)]
     rows: dict[tuple[str, str], list[tuple[_Group, Cell]]] = defaultdict(list)
     for group, cell in sorted(cells, key=lambda pair: pair[0].order):
         rows[group.name, group.label].append((group, cell))
@@ -212,36 +212,6 @@ def _block(dataset: str, cells: Sequence[tuple[_Group, Cell]]) -> Block:
     return Block(dataset, tuple(columns), tuple(printed))
 
 
-def _ranked(
-    cells: Sequence[tuple[_Group, Cell]], columns: Sequence[Column]
-) -> list[tuple[_Group, Cell]]:
-    """Mark best and second of each column, by their printed means.
-
-    All cells at the best mean are best; there is a second only after a single best, since two at
-    the top fill both places. A cell alone in its column has won nothing.
-    """
-    place: dict[tuple[Column, float], Literal["best", "second"]] = {}
-    for column in columns:
-        rivals = [_printed(cell) for _, cell in cells if cell.column == column and cell.competes]
-        if len(rivals) < 2:
-            continue
-        top = max(rivals)
-        place[column, top] = "best"
-        if rivals.count(top) == 1:
-            place[column, max(value for value in rivals if value < top)] = "second"
-    return [
-        (group, replace(cell, mark=place.get((cell.column, _printed(cell)), "")))
-        if cell.competes
-        else (group, cell)
-        for group, cell in cells
-    ]
-
-
-def _printed(cell: Cell) -> float:
-    assert cell.summary is not None
-    return round(cell.summary.mean, DECIMALS)
-
-
 def _notes(blocks: Sequence[Block], groups: Sequence[_Group], select: Select) -> tuple[str, ...]:
     """The caption, a sentence each: what a number is, what is special, what is missing."""
     rows = [row for block in blocks for row in block.rows]
@@ -252,6 +222,9 @@ def _notes(blocks: Sequence[Block], groups: Sequence[_Group], select: Select) ->
     if references:
         listed = ", ".join(references).removesuffix(".")
         notes += [f"From true labels, so one result for all q, not ranked: {listed}."]
+    apart = dict.fromkeys(row.label for row in rows for cell in row.cells if cell and cell.apart)
+    if apart:
+        notes += [f"On other splits or candidate sets, so not ranked: {', '.join(apart)}."]
     if any(cell.note == "no hold-out" for cell in cells):
         notes += ["no hold-out: runs without --holdout have no value under this rule."]
     distinct = {_key(group.spec): group for group in groups if group.planned}  # rows share runs

@@ -85,6 +85,19 @@ def make_records(accuracies: Sequence[float], **spec: Any) -> list[Record]:
     return [make_record(make_spec(seed=seed, **spec), a) for seed, a in enumerate(accuracies)]
 
 
+def one_column(**values: list[float]) -> list[Record]:
+    """A cell a method, all in one column."""
+    return [
+        r for method, accuracies in values.items() for r in make_records(accuracies, method=method)
+    ]
+
+
+def on_other_sets(records: Sequence[Record]) -> list[Record]:
+    """The same runs on one other draw of candidate sets, as a data_seed fixes it."""
+    other = Provenance(audit=AUDIT.model_copy(update={"digest": "1" * 16}))
+    return [record.model_copy(update={"provenance": other}) for record in records]
+
+
 def make_plan(specs: Sequence[RunSpec], protocol: Protocol = PROTOCOL) -> list[PlannedRun]:
     """Specs as the runs of a selection, under the protocol's labels."""
     return [PlannedRun(s.method, protocol.labels.get(s.method, s.method), s) for s in specs]

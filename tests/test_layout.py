@@ -9,7 +9,7 @@ from pllbench.layout import laid_out
 from pllbench.protocol import Benchmark
 from pllbench.records import Record
 from pllbench.tables import build
-from tests.records_factory import PROTOCOL, make_plan, make_records
+from tests.records_factory import PROTOCOL, make_plan, make_records, on_other_sets
 
 METHODS = ("supervised", "cc", "rc", "proden")
 
@@ -45,6 +45,13 @@ def test_an_incomplete_column_has_no_improvement(method: str) -> None:
     first, second = improvement(done, records())
     assert first == pytest.approx(0.5)
     assert second is None
+
+
+def test_a_competitor_on_other_candidate_sets_is_none() -> None:
+    done = records() + on_other_sets(
+        [r for q in (0.3, 0.7) for r in make_records([99, 99], method="dpll", q=q)]
+    )
+    assert improvement(done, done) == pytest.approx([0.5, -2.5])
 
 
 def test_title_note_and_grey_rows() -> None:

@@ -3,11 +3,11 @@
 import pytest
 from scipy import stats
 
-from pllbench.records import Provenance, Record
+from pllbench.records import Record
 from pllbench.sheets import Report
 from pllbench.significance import PairedTest, paired_tests, ranks, to_report
 from pllbench.tables import build
-from tests.records_factory import PROTOCOL, make_plan, make_records
+from tests.records_factory import PROTOCOL, make_plan, make_records, on_other_sets
 
 CC = [90.0, 91.0, 92.5, 93.0, 94.0]
 RC = [89.0, 90.5, 92.7, 92.0, 93.1]
@@ -64,10 +64,7 @@ def test_missing_runs_are_not_tested() -> None:
 def test_runs_on_other_candidate_sets_are_no_pairs() -> None:
     """As a variant that fixes its data_seed has them."""
     ours, theirs = make_records(CC, method="cc"), make_records(RC, method="rc")
-    audit = theirs[0].provenance.audit
-    other = Provenance(audit=audit.model_copy(update={"digest": "1" * 16}))
-    theirs[0] = theirs[0].model_copy(update={"provenance": other})
-    [found] = compared(ours + theirs)
+    [found] = compared([*ours, *on_other_sets(theirs[:1]), *theirs[1:]])
     assert (found.note, found.n, found.difference) == ("not paired", 0, None)
     [found] = compared(ours + make_records(RC[:3], method="rc"))
     assert (found.note, found.n, found.difference) == ("not paired", 0, None)
@@ -120,7 +117,18 @@ def test_absence_is_not_rewarded() -> None:
     records = [r for r in several() if (r.spec.method, r.spec.dataset) != ("rc", "lost")]
     found, notes = ranks(build(records, PROTOCOL))
     assert set(found.average) == {"CC", "PRODEN"}
-    assert notes[-1] == "Left out, since runs are missing: RC."
+    assert notes[-1] == "Left out, since runs are missing or on other candidate sets: RC."
+
+
+def test_one_split_that_is_easy_is_no_rank() -> None:
+    records = several()
+    for dataset, mean in (("digits", 99.0), ("birdsong", 99.0), ("lost", 99.0)):
+        for q in (0.3, 0.7) if dataset == "digits" else (None,):
+            runs = make_records([mean, mean], method="dpll", dataset=dataset, q=q)
+            records += on_other_sets(runs)
+    found, notes = ranks(build(records, PROTOCOL))
+    assert found.average == {"CC": 1.5, "RC": 1.5, "PRODEN": 3.0}
+    assert notes[-1].endswith(": DPLL.")
 
 
 def test_too_few_data_sets_are_said_to_be_too_few() -> None:

@@ -12,10 +12,16 @@ from pllbench.cells import Cell, Row, Table
 from pllbench.formats import to_json
 from pllbench.grid import PlannedRun
 from pllbench.protocol import Variant
-from pllbench.records import Record
 from pllbench.spec import CORE_VERSION
 from pllbench.tables import build
-from tests.records_factory import PROTOCOL, make_plan, make_record, make_records, make_spec
+from tests.records_factory import (
+    PROTOCOL,
+    make_plan,
+    make_record,
+    make_records,
+    make_spec,
+    one_column,
+)
 
 
 def numbers(table: Table) -> dict[str, list[str]]:
@@ -30,17 +36,6 @@ def numbers(table: Table) -> dict[str, list[str]]:
 def only_cell(table: Table) -> tuple[Row, Cell]:
     [found] = table.cells
     return found
-
-
-def marks(table: Table) -> dict[str, str]:
-    return {row.label: cell.mark for row, cell in table.cells}
-
-
-def one_column(**values: list[float]) -> list[Record]:
-    """A cell a method, all in one column."""
-    return [
-        r for method, accuracies in values.items() for r in make_records(accuracies, method=method)
-    ]
 
 
 def test_three_seeds_give_mean_and_sample_std() -> None:
@@ -66,21 +61,6 @@ def test_a_cell_without_runs_is_missing_and_the_caption_says_so() -> None:
     table = build(records, PROTOCOL)
     assert numbers(table) == {"CC": ["92.00 ± 2.00", "82.00 ± 2.00"], "RC": ["92.00 ± 1.00", "--"]}
     assert "Incomplete: 1 of 4 cells have no runs." in table.caption()
-
-
-def test_a_cell_short_of_planned_runs_is_marked_and_not_ranked() -> None:
-    records = one_column(cc=[90, 92, 94], rc=[99, 99, 99], proden=[80, 81, 82])
-    planned = make_plan([r.spec for r in records])
-    done = [r for r in records if (r.spec.method, r.spec.seed) != ("rc", 1)]
-    table = build(done, PROTOCOL, planned=planned)
-    assert {row.label: cell.note for row, cell in table.cells} == {
-        "CC": "",
-        "RC": "n = 2 of 3",
-        "PRODEN": "",
-    }
-    assert marks(table) == {"CC": "best", "RC": "", "PRODEN": "second"}
-    assert "Incomplete: 1 of 9 runs are missing." in table.caption()
-    assert "n = 3 seeds unless a cell says otherwise" in table.caption()
 
 
 def test_a_planned_cell_without_runs_is_missing() -> None:
@@ -181,32 +161,10 @@ def test_columns_are_sorted_by_q_and_blocks_by_the_catalogue() -> None:
     ]
 
 
-def test_a_reference_is_first_and_not_ranked() -> None:
-    table = build(one_column(cc=[90], rc=[80], supervised=[99]), PROTOCOL)
-    assert marks(table) == {"Fully supervised": "", "CC": "best", "RC": "second"}
-    [block] = table.blocks
-    assert block.rows[0].reference
-    assert "not ranked: Fully supervised." in table.caption()
-
-
 def test_references_alone_make_a_table() -> None:
     table = build(make_records([99, 98], method="supervised"), PROTOCOL)
     assert numbers(table) == {"Fully supervised": ["98.50 ± 0.71"]}
     assert table.blocks[0].columns == ()
-
-
-@pytest.mark.parametrize(
-    ("values", "expected"),
-    [
-        ({"cc": [90], "rc": [89], "proden": [88]}, ["best", "second", ""]),
-        ({"cc": [90.001], "rc": [90.004], "proden": [88]}, ["best", "best", ""]),
-        ({"cc": [90], "rc": [89.001], "proden": [89.004]}, ["best", "second", "second"]),
-        ({"cc": [90], "rc": [90], "proden": [90]}, ["best", "best", "best"]),
-        ({"cc": [90]}, [""]),
-    ],
-)
-def test_ties_at_printed_precision(values: dict[str, list[float]], expected: list[str]) -> None:
-    assert list(marks(build(one_column(**values), PROTOCOL)).values()) == expected
 
 
 def test_the_rule_is_in_the_caption_and_decides_the_number() -> None:
