@@ -326,7 +326,9 @@ def test_lists(what: str, name: str, keys: set[str]) -> None:
     assert name in [row["name"] for row in rows]
     assert all(row.keys() == keys for row in rows)
     lines = pllbench("list", what).out.splitlines()
-    assert lines[0].split() == [key for key in rows[0] if key in keys]
+    heads = [key for key in rows[0] if key in keys]
+    # A last column that is too long for 80 columns stands below its row, its head too.
+    assert " ".join(lines[:2]).split()[: len(heads)] == heads
     assert any(line.split()[0] == name for line in lines[1:])
 
 
