@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from pllbench import contents
 from pllbench.comparison import compare, not_run
 from pllbench.flags import SelectionFlags
@@ -66,7 +68,18 @@ def test_several_tables_are_counted_and_those_without_runs_have_no_sheet() -> No
     assert [entry.label for entry in report.entries][4:6] == ["CC", "RC"]
 
 
+# The committed pages. Where these fail after new runs, make the pages anew with `pllbench table`.
+
+
 def test_the_page_says_what_the_records_say() -> None:
-    """Where this fails after new runs, make it anew; its second line says how."""
     page = to_text(contents.scored(SelectionFlags(), RESULTS), "markdown")
     assert page == (RESULTS / "REPRODUCTION.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "tests"), [("tabular", None), ("tabular_ablations", "asyco"), ("reduced_images", None)]
+)
+def test_the_tables_say_what_the_records_say(name: str, tests: str | None) -> None:
+    content = contents.load(SelectionFlags(benchmark=name), RESULTS)
+    page = to_text(contents.show(content, "last10", tests), "markdown")
+    assert page == (RESULTS / "tables" / f"{name}.md").read_text("utf-8")
