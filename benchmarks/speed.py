@@ -1,18 +1,22 @@
 """Speed and memory of the image path: views beside PIL, training beside its bare network passes.
 
-    python benchmarks/speed.py [--json] [--device cpu|cuda] [--networks a,b] [--methods a,b]
-                               [--images N] [--data-dir DIR]
+    python benchmarks/speed.py [--json] [--parts views,trainer,memory] [--device cpu|cuda] [--bf16]
+                               [--networks a,b] [--methods a,b] [--steps N] [--turns N]
+                               [--data-dir DIR]
 
 Images are CIFAR-10's where the data directory has them, else random ones of their size.
 
 views: microseconds an image on one core, beside the same pipeline in PIL and torchvision
 transforms, item by item; `ratio` is the time of one weak and two strong views there by that here.
 
-trainer: images a second of an epoch of each method in the second half of its schedule, its views
-and bookkeeping included, beside its bare work: the very passes through its networks that a step
-makes (recorded, not guessed), forward and backward or forward alone, and the optimizer's step, on
-inputs that lie ready. Both take turns; the medians of the turns are divided. The images of an epoch
-are one chunk of views.
+trainer: images a second of steps of each method in the second half of its schedule, its views and
+bookkeeping included, beside its bare work: the very passes through its networks that a step makes
+(recorded, not guessed), forward and backward or forward alone, and the optimizer's step, on inputs
+that lie ready. A step's share of its views is that of a whole chunk, however few steps are timed.
+Both take turns, and `efficiency` is the median of the turns' quotients. On a busy machine it
+scatters, so what a step costs beside its bare work is timed by itself too: `views_share` and
+`bookkeeping_share` are the parts of a step's time that its views take, and all else that the method
+does (timed with networks that answer at once). Without noise the three sum to 1.
 
 memory: MiB of all tensors that are alive while a CIFAR-10-sized run of each method iterates over
 its batches, its network left out, beside the images and one chunk of views.
@@ -22,10 +26,12 @@ import argparse
 import gc
 import json
 import statistics
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import cycle
+from itertools import chain, islice
+from operator import truediv
 from pathlib import Path
 from typing import Any
 
@@ -49,9 +55,11 @@ from pllbench.views import Views, image_statistics
 
 BATCH = 64
 TURNS = 3
+PARTS = ("views", "trainer", "memory")
 NETWORKS = ("small_cnn", "resnet18")
-IMAGES = {"small_cnn": 2048, "resnet18": 128}
-"""Images of an epoch on the CPU, by network."""
+BOOKKEEPING_STEPS = 10
+STEPS = {"resnet18": 1}
+"""Steps of a turn on the CPU, by network; else, and on a GPU, those of a chunk of views."""
 
 
 def cifar10(num_rows: int, data_dir: Path, num_test: int = 1) -> Dataset:
@@ -211,25 +219,58 @@ def recorded(entry: Contender, batch: Batch) -> list[Pass]:
     return passes
 
 
-def time_training(entry: Contender) -> dict[str, float]:
-    """Images a second of an epoch, of its bare work, and their quotient."""
-    passes = [recorded(entry, batch) for batch in entry.loader.epoch(0)]
-    num_images, num_steps = len(entry.loader.x), len(entry.loader)
-    ours, bare = [], []
-    for turn in range(1, TURNS + 1):
+def answer_at_once(method: Method[Any]) -> None:
+    """Let the networks of a method give random outputs instead of passing anything."""
+
+    def instead_of(network: Network) -> Callable[[Tensor], tuple[Tensor, Tensor]]:
+        widths = network.classifier.out_features, network.num_features
+
+        def forward(x: Tensor) -> tuple[Tensor, Tensor]:
+            grad = torch.is_grad_enabled()
+            logits, features = (
+                torch.randn(len(x), width, device=x.device, requires_grad=grad) for width in widths
+            )
+            return logits, features
+
+        return forward
+
+    for module in method.modules():
+        if isinstance(module, Network):
+            module.forward = instead_of(module)  # type: ignore[assignment, method-assign]
+
+
+def time_training(entry: Contender, num_steps: int, num_turns: int) -> dict[str, float]:
+    """Images a second of training and of its bare work, their quotient, and where it is lost."""
+    batches = list(islice(entry.loader.epoch(0), num_steps))
+    passes = [recorded(entry, batch) for batch in batches]
+    steps, bare, views = [], [], []
+    for turn in range(1, num_turns + 1):
         clock = entry.now()
-        for batch in entry.loader.epoch(turn):
+        fresh = entry.loader.epoch(turn)
+        first = next(fresh)  # draws a chunk
+        drawn = entry.now()
+        for batch in chain([first], islice(fresh, num_steps - 1)):
             entry.step(batch)
-        middle = entry.now()
-        for _, step in zip(range(num_steps), cycle(passes), strict=False):
-            entry.bare_step(step)
-        ours.append(middle - clock)
-        bare.append(entry.now() - middle)
-    seconds, bare_seconds = statistics.median(ours), statistics.median(bare)
+        stepped = entry.now()
+        for each in passes:
+            entry.bare_step(each)
+        views.append((drawn - clock) / len(entry.loader))
+        steps.append(views[-1] + (stepped - drawn) / num_steps)
+        bare.append((entry.now() - stepped) / num_steps)
+    answer_at_once(entry.method)
+    bookkeeping = []
+    for _ in range(BOOKKEEPING_STEPS):
+        clock = entry.now()
+        entry.step(batches[0])
+        bookkeeping.append(entry.now() - clock)
+    lost = statistics.median(views), statistics.median(bookkeeping)
+    total = statistics.median(bare) + sum(lost)
     return {
-        "images_per_s": num_images / seconds,
-        "bare_images_per_s": num_images / bare_seconds,
-        "efficiency": bare_seconds / seconds,
+        "images_per_s": BATCH / statistics.median(steps),
+        "bare_images_per_s": BATCH / statistics.median(bare),
+        "efficiency": statistics.median(map(truediv, bare, steps)),
+        "views_share": lost[0] / total,
+        "bookkeeping_share": lost[1] / total,
     }
 
 
@@ -278,32 +319,47 @@ def names(text: str) -> list[str]:
 
 def measured(arguments: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]]]:
     """The parts of the output, as they are measured."""
+    chunk = cifar10(CHUNK, arguments.data_dir)
+    if "views" in arguments.parts:
+        yield "views", time_views(chunk)
+    if "trainer" in arguments.parts:
+        networks = arguments.networks
+        yield "trainer", {network: dict(timed(network, chunk, arguments)) for network in networks}
+    if "memory" in arguments.parts:
+        whole = cifar10(49_999, arguments.data_dir)
+        yield "memory", {name: memory(name, whole) for name in arguments.methods}
+
+
+def timed(
+    network: str, dataset: Dataset, arguments: argparse.Namespace
+) -> Iterator[tuple[str, dict[str, float]]]:
+    """What `time_training` says of every method, each shown on stderr when it is known."""
     device = torch.device(arguments.device)
-    yield "views", time_views(cifar10(CHUNK, arguments.data_dir))
-    trainer: dict[str, dict[str, dict[str, float]]] = {}
-    for network in names(arguments.networks):
-        size = arguments.images or (CHUNK if device.type == "cuda" else IMAGES.get(network, 128))
-        dataset = cifar10(size, arguments.data_dir)
-        trainer[network] = {
-            name: time_training(contender(name, network, dataset, device, arguments.bf16))
-            for name in names(arguments.methods)
-        }
-    yield "trainer", trainer
-    whole = cifar10(49_999, arguments.data_dir)
-    yield "memory", {name: memory(name, whole) for name in names(arguments.methods)}
+    default = CHUNK // BATCH if device.type == "cuda" else STEPS.get(network, CHUNK // BATCH)
+    for name in arguments.methods:
+        entry = contender(name, network, dataset, device, arguments.bf16)
+        found = time_training(entry, arguments.steps or default, arguments.turns)
+        print(network, name, found, file=sys.stderr)
+        yield name, found
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--parts", type=names, default=list(PARTS))
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
-    parser.add_argument("--networks", default=",".join(NETWORKS))
-    parser.add_argument("--methods", default=",".join(sorted(method_entries())))
-    parser.add_argument("--images", type=int, help="images of an epoch")
+    parser.add_argument("--networks", type=names, default=list(NETWORKS))
+    parser.add_argument("--methods", type=names, default=sorted(method_entries()))
+    parser.add_argument("--steps", type=int, help=f"steps of a turn, at most {CHUNK // BATCH}")
+    parser.add_argument("--turns", type=int, default=TURNS, help="turns of training")
     parser.add_argument("--bf16", action="store_true", help="bf16 autocast and channels_last")
     parser.add_argument("--data-dir", type=Path, default=Path("data"))
     arguments = parser.parse_args()
+    if unknown := set(arguments.parts) - set(PARTS):
+        parser.error(f"--parts {','.join(unknown)}: must be of {', '.join(PARTS)}")
+    if not 1 <= (arguments.steps or 1) <= CHUNK // BATCH or arguments.turns < 1:
+        parser.error(f"--steps must be 1 to {CHUNK // BATCH}, --turns 1 or more")
     torch.set_num_threads(1)
     found = dict(measured(arguments))
     if arguments.json:
