@@ -1,12 +1,22 @@
 """The command line, called inside the test's process: starting torch anew takes seconds."""
 
 import io
-from contextlib import redirect_stderr, redirect_stdout
+import json
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from pllbench import records
 from pllbench.cli import main
+
+GRID = shlex.split("--methods cc,rc --datasets digits --q 0.1,0.3 --seeds 2 --epochs 2")
+"""The selection that the fixture `grid` has run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,3 +36,39 @@ def pllbench(*arguments: object) -> Answer:
     code = exited.value.code or 0
     assert isinstance(code, int), f"exit code {code!r}"
     return Answer(code, out.getvalue(), err.getvalue())
+
+
+def stored(results: Path) -> dict[str, tuple[object, object, dict[str, NDArray[np.float64]]]]:
+    """Spec, result and curves of every record, by the path below the results folder."""
+    found = {}
+    for path in sorted((results / "records").rglob("*.json")):
+        content = json.loads(path.read_bytes())
+        curves = records.read_curves(path)
+        found[str(path.relative_to(results))] = (content["spec"], content["result"], curves)
+    return found
+
+
+def same(one: Path, other: Path) -> bool:
+    """Whether two results folders hold the same specs, results and curves, byte for byte."""
+    first, second = stored(one), stored(other)
+    return first.keys() == second.keys() and all(
+        spec == second[name][0]
+        and result == second[name][1]
+        and {key: column.tobytes() for key, column in curves.items()}
+        == {key: column.tobytes() for key, column in second[name][2].items()}
+        for name, (spec, result, curves) in first.items()
+    )
+
+
+def on_lost(*methods: str, results: Path, epochs: int = 4) -> list[object]:
+    """Selection of runs on the small data set, at seed 0."""
+    found: list[object] = ["--methods", ",".join(methods), "--datasets", "lost", "--seeds", "0,"]
+    return [*found, "--epochs", epochs, "--train", "batch_size=16", "--results", results]
+
+
+@contextmanager
+def broken(workshop: Path) -> Iterator[None]:
+    """The plug-in's methods go wrong."""
+    (workshop / "broken").touch()
+    yield
+    (workshop / "broken").unlink()

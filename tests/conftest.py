@@ -1,6 +1,8 @@
 """Shared by all tests: one torch thread (a second one makes small tensors many times slower)."""
 
 import os
+from collections.abc import Iterator
+from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -12,6 +14,9 @@ import pytest
 import torch
 from hypothesis import HealthCheck, settings
 from torch import Tensor
+
+from tests import plugins
+from tests.commands import GRID, pllbench
 
 torch.set_num_threads(1)
 
@@ -30,3 +35,22 @@ def no_uploads(monkeypatch: pytest.MonkeyPatch) -> None:
         return make(*values, **options)
 
     monkeypatch.setattr(torch, "tensor", tensor)
+
+
+@pytest.fixture(scope="session")
+def grid(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results of `GRID`, run by one worker."""
+    results = tmp_path_factory.mktemp("grid") / "results"
+    answer = pllbench("run", *GRID, "--jobs", 1, "--results", results)
+    assert answer.code == 0, answer.err
+    (results / "answer.txt").write_text(answer.out)
+    return results
+
+
+@pytest.fixture(scope="module")
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A plug-in whose methods go wrong while `broken` lies here, and the data set `lost`."""
+    folder = tmp_path_factory.mktemp("workshop")
+    with plugins.installed(folder):
+        plugins.write_lost(folder)
+        yield folder

@@ -1,13 +1,16 @@
 """Records without training: for tests of what reads them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from pllbench import published
 from pllbench.candidates import Audit
 from pllbench.grid import PlannedRun, Selection, plan
 from pllbench.protocol import Cell, Overrides, Protocol, default_protocol, load_benchmark, merge
-from pllbench.records import Provenance, Record, Result, Select
+from pllbench.records import Provenance, Record, Result, Select, write
 from pllbench.spec import CandidateSpec, RunSpec, TrainSpec, ViewSpec
 
 PROTOCOL: Protocol = default_protocol()
@@ -101,6 +104,30 @@ def on_other_sets(records: Sequence[Record]) -> list[Record]:
 def make_plan(specs: Sequence[RunSpec], protocol: Protocol = PROTOCOL) -> list[PlannedRun]:
     """Specs as the runs of a selection, under the protocol's labels."""
     return [PlannedRun(s.method, protocol.labels.get(s.method, s.method), s) for s in specs]
+
+
+def of_benchmark(
+    name: str, accuracies: Mapping[tuple[str, float | None], Sequence[float]]
+) -> list[Record]:
+    """Records of a benchmark's runs: in percent by seed, for some methods and q."""
+    planned = plan(Selection(benchmark=load_benchmark(name)))
+    return [
+        make_record(run.spec, accuracies[run.name, run.spec.q][run.spec.seed])
+        for run in planned
+        if (run.name, run.spec.q) in accuracies
+    ]
+
+
+def store(results: Path, records: Iterable[Record], num_epochs: int = 20) -> Path:
+    """Write records into a results folder, with curves that are flat; gives the folder."""
+    for record in records:
+        accuracy = np.full(num_epochs, record.result.accuracy["last"])
+        rates = {
+            "class_noise": np.full(num_epochs, 0.2),
+            "pairwise_noise": np.full(num_epochs, 0.1),
+        }
+        write(results, record, {"accuracy": accuracy} | rates)
+    return results
 
 
 def as_published(name: str) -> tuple[list[PlannedRun], list[Record]]:

@@ -1,0 +1,123 @@
+"""Commands that are interrupted, killed, or work side by side."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.commands import broken, on_lost, pllbench, same, stored
+
+Process = subprocess.Popen[bytes]
+
+
+@contextmanager
+def started(*arguments: object, log: Path) -> Iterator[Process]:
+    """A process of its own, which is killed at the end."""
+    command = [sys.executable, "-m", "pllbench.cli", *map(str, arguments)]
+    with log.open("wb") as file, subprocess.Popen(command, stdout=file, stderr=file) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def wait_for(pattern: str, folder: Path, process: Process) -> Path:
+    """The first file of `pattern` that appears below `folder`."""
+    deadline = time.monotonic() + 90
+    while time.monotonic() < deadline:
+        if found := next(folder.glob(pattern), None):
+            return found
+        assert process.poll() is None, "it ended too early"
+        time.sleep(0.05)
+    raise AssertionError(f"{pattern} did not appear")
+
+
+def slow_grid(workshop: Path, results: Path) -> list[object]:
+    """A run, and then one that is slow enough to be caught after its first checkpoint."""
+    selection = on_lost("steady", "slow", results=results, epochs=40)
+    return ["run", *selection, "--data-dir", workshop, "--jobs", 1, "--checkpoint-every", 3]
+
+
+@pytest.fixture(scope="module")
+def straight(workshop: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results of `slow_grid` without any disturbance."""
+    results = tmp_path_factory.mktemp("straight")
+    assert pllbench(*slow_grid(workshop, results)).code == 0
+    return results
+
+
+def resumed_from(results: Path) -> list[list[int]]:
+    paths = sorted((results / "records").glob("lost/slow/*.json"))
+    return [json.loads(path.read_bytes())["provenance"]["resumed_from"] for path in paths]
+
+
+def test_an_interrupted_grid_goes_on(workshop: Path, straight: Path, tmp_path: Path) -> None:
+    results, log = tmp_path / "results", tmp_path / "log"
+    with started(*slow_grid(workshop, results), log=log) as process:
+        wait_for("records/lost/steady/*.json", results, process)
+        checkpoint = wait_for("work/*/checkpoint.pt", results, process)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+    lines = log.read_text().splitlines()
+    stopped = "stopped, the next run of this command goes on"
+    assert f"slow (epochs=40, batch_size=16) · lost · seed 0: {stopped}" in lines
+    assert lines[-1] == (
+        "pllbench: 1 done, 0 were done before, 0 failed, 1 left: the same command goes on"
+    )
+    assert checkpoint.exists()
+    answer = pllbench(*slow_grid(workshop, results))
+    assert answer.code == 0
+    assert answer.err.endswith("1 done, 1 were done before, 0 failed\n")
+    assert same(results, straight)
+    [[epoch]] = resumed_from(results)
+    assert 3 <= epoch < 40
+    assert not list((results / "work").iterdir())
+
+
+def test_a_grid_whose_runner_was_killed_goes_on(
+    workshop: Path, straight: Path, tmp_path: Path
+) -> None:
+    results = tmp_path / "results"
+    with started(*slow_grid(workshop, results), log=tmp_path / "log") as process:
+        wait_for("records/lost/steady/*.json", results, process)
+        wait_for("work/*/checkpoint.pt", results, process)
+        process.kill()
+    assert pllbench(*slow_grid(workshop, results)).code == 0
+    assert same(results, straight)
+    [[epoch]] = resumed_from(results)
+    assert epoch % 3 == 0
+
+
+def test_a_second_interrupt_ends_at_once(workshop: Path, tmp_path: Path) -> None:
+    selection = on_lost("hanging", results=tmp_path / "results")
+    command = ["run", *selection, "--data-dir", workshop, "--checkpoint-every", 1]
+    log = tmp_path / "log"
+    with broken(workshop), started(*command, log=log) as process:
+        checkpoint = wait_for("work/*/checkpoint.pt", tmp_path / "results", process)
+        process.send_signal(signal.SIGINT)
+        time.sleep(1)
+        assert process.poll() is None, "the epoch has not ended"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 130
+    assert log.read_text() == ""
+    assert checkpoint.exists()
+
+
+def test_two_runners_share_a_grid(workshop: Path, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    selection = on_lost("slow", results=results, epochs=10)
+    command = ["run", *selection, "--seeds", 6, "--data-dir", workshop, "--jobs", 1]
+    logs = [tmp_path / "one", tmp_path / "two"]
+    with started(*command, log=logs[0]) as one, started(*command, log=logs[1]) as two:
+        assert (one.wait(120), two.wait(120)) == (0, 0)
+    assert len(stored(results)) == 6
+    finished = [re.findall(r"seed (\d): \d+\.\d\d %", log.read_text()) for log in logs]
+    assert sorted(finished[0] + finished[1]) == list("012345"), "each run was executed once"
+    assert all(log.read_text().endswith("6 done, 0 were done before, 0 failed\n") for log in logs)
