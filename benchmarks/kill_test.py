@@ -1,128 +1,162 @@
 """Kill every method's run at random moments and resume it; the record must be the straight run's.
 
-    python benchmarks/kill_test.py [--kills 50] [--epochs 40] [--seed 0]
+    python benchmarks/kill_test.py [--kills 50] [--epochs 100] [--seed 0] > results/kills.md
 
-Every kill is a SIGKILL of the whole `pllbench run`, workers included. Prints JSON; exit code 1 if a
-record differs from that of the run that nobody disturbed.
+The runs of all methods go on side by side in one `pllbench run`, which is killed with SIGKILL,
+workers included, at a random moment after each of them has gone on from its checkpoint; and again,
+until as many runs as asked for have been killed. Prints a table; exit code 1 if a record differs
+from that of the run that nobody disturbed, or the kills were fewer.
 """
 
 import argparse
-import json
 import os
+import platform
 import random
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from pllbench import records
+from pllbench.grid import PlannedRun, Selection, plan
+from pllbench.protocol import Setting
 from pllbench.records import Record
 from pllbench.registry import method_entries
+from pllbench.workspace import Workspace
 
-STARTUP_SECONDS = 120
-"""A run that has no checkpoint after this time is stuck."""
+STUCK_SECONDS = 900
+"""Runs that have written no checkpoint after this time are stuck."""
+
+LONGEST_WAIT = 0.1
+"""Seconds from the last first checkpoint to the kill, as a share of the shortest straight run."""
 
 
 def main() -> None:
     """Run, kill, resume, compare."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=50)
-    parser.add_argument("--epochs", type=int, default=40)
+    parser.add_argument("--epochs", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
-    methods = [name for name, e in method_entries().items() if e.module.startswith("pllbench_")]
+    runs = planned(arguments.epochs)
     chance = random.Random(arguments.seed)
+    clock = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         straight, killed = Path(folder, "straight"), Path(folder, "killed")
-        run(methods, arguments.epochs, straight).wait()
-        num_kills = 0
-        for number, method in enumerate(methods):
-            share = (arguments.kills - num_kills) // (len(methods) - number)
-            length = seconds(straight, method)
-            for _ in range(share):
-                num_kills += kill(method, arguments.epochs, killed, chance, length / (share + 1))
-            run([method], arguments.epochs, killed).wait()
-        expected = {record.spec.method: record for record in records.query(straight)[0]}
-        found = {record.spec.method: record for record in records.query(killed)[0]}
-        assert expected.keys() == set(methods), "a straight run failed"
-        different = [
-            method
-            for method in methods
-            if method not in found or not same(expected[method], straight, found[method], killed)
-        ]
-        resumed = {m: record.provenance.resumed_from for m, record in found.items()}
-        left = sorted(path.name for path in (killed / "work").iterdir())
-    facts = {
-        "runs": len(methods),
-        "kills": num_kills,
-        "resumes": sum(map(len, resumed.values())),
-        "different": different,
-        "left_in_work": left,
-        "resumed_from": resumed,
-    }
-    print(json.dumps(facts, indent=1))
-    sys.exit(1 if different or left or not all(resumed.values()) else 0)
+        start(runs, arguments.epochs, straight).wait()
+        expected = {run.name: read(straight, run) for run in runs}
+        longest = LONGEST_WAIT * min(r.provenance.seconds for r in expected.values())
+        kills: Counter[str] = Counter()
+        while kills.total() < arguments.kills and (left := unfinished(killed, runs)):
+            process = start(runs, arguments.epochs, killed)
+            wait_for_checkpoints(killed, left)
+            time.sleep(chance.uniform(0, longest))
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            kills.update(run.name for run in unfinished(killed, runs))
+        start(runs, arguments.epochs, killed).wait()
+        assert not list((killed / "work").iterdir()), "something is left of a run"
+        found = {run.name: read(killed, run) for run in runs}
+        equal = {
+            run.name: expected[run.name].spec == found[run.name].spec
+            and expected[run.name].result == found[run.name].result
+            and same_curves(straight, killed, run)
+            for run in runs
+        }
+    show(arguments.epochs, kills, found, equal)
+    print(
+        f"\n{time.monotonic() - clock:.0f} seconds on {os.cpu_count()} CPU cores beside other work,"
+    )
+    print(f"Python {platform.python_version()}, torch {found['cc'].provenance.versions['torch']}.")
+    sys.exit(0 if all(equal.values()) and kills.total() >= arguments.kills else 1)
 
 
-def run(methods: list[str], epochs: int, results: Path) -> subprocess.Popen[bytes]:
-    """Start the runs of `methods` in a process group of their own."""
-    flags = ["--datasets", "digits", "--q", "0.3", "--seeds", "0,", "--epochs", str(epochs)]
-    command = [sys.executable, "-m", "pllbench.cli", "run", "--methods", ",".join(methods), *flags]
-    command += ["--jobs", "1", "--checkpoint-every", "1", "--results", str(results)]
+def planned(epochs: int) -> list[PlannedRun]:
+    """One run of each method that comes with the suite."""
+    methods = tuple(n for n, e in method_entries().items() if e.module.startswith("pllbench_"))
+    flags = (Setting(reason="--epochs", train={"epochs": epochs}),)
+    return plan(Selection(methods=methods, datasets=("digits",), q=(0.3,), seeds=(0,), flags=flags))
+
+
+def start(runs: Sequence[PlannedRun], epochs: int, results: Path) -> "subprocess.Popen[bytes]":
+    """`pllbench run` with all runs at a time, in a process group of its own."""
+    command = [sys.executable, "-m", "pllbench.cli", "run", "--datasets", "digits", "--q", "0.3"]
+    command += ["--methods", ",".join(run.name for run in runs), "--seeds", "0,"]
+    command += ["--epochs", str(epochs), "--jobs", str(len(runs)), "--device", "cpu"]
+    command += ["--checkpoint-every", "1", "--results", str(results)]
     return subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
     )
 
 
-def kill(method: str, epochs: int, results: Path, chance: random.Random, longest: float) -> bool:
-    """Go on with a run and kill it, at most `longest` seconds after it has begun to train.
-
-    False if it ended before.
-    """
-    process = run([method], epochs, results)
-    before = checkpoint_times(results)
-    deadline = time.monotonic() + STARTUP_SECONDS
-    while checkpoint_times(results) == before and process.poll() is None:
-        assert time.monotonic() < deadline, f"{method} writes no checkpoint"
-        time.sleep(0.002)
-    time.sleep(chance.uniform(0, longest))
-    alive = process.poll() is None
-    if alive:
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    return alive
+def unfinished(results: Path, runs: Sequence[PlannedRun]) -> list[PlannedRun]:
+    """Runs without a record."""
+    return [run for run in runs if not records.is_done(results, run.spec)]
 
 
-def checkpoint_times(results: Path) -> list[int]:
-    """When the checkpoints of unfinished runs were written."""
-    found = []
-    for path in results.glob("work/*/checkpoint.pt"):
-        try:
-            found.append(path.stat().st_mtime_ns)
-        except FileNotFoundError:  # its run has just ended
-            continue
-    return found
+def wait_for_checkpoints(results: Path, runs: Sequence[PlannedRun]) -> None:
+    """Return when each run has written a checkpoint, or ended, since the call."""
+    before = [written_at(results, run) for run in runs]
+    deadline = time.monotonic() + STUCK_SECONDS
+    waiting = list(zip(runs, before, strict=True))
+    while waiting:
+        assert time.monotonic() < deadline, f"{waiting[0][0].name} writes no checkpoint"
+        time.sleep(0.02)
+        waiting = [
+            (run, time_then)
+            for run, time_then in waiting
+            if written_at(results, run) == time_then and unfinished(results, [run])
+        ]
 
 
-def seconds(results: Path, method: str) -> float:
-    """How long the run of a method took."""
-    [path] = (results / "records" / "digits" / method).glob("*.json")
-    return records.read(path).provenance.seconds
+def written_at(results: Path, run: PlannedRun) -> int:
+    """When a run's checkpoint was written; 0 where there is none."""
+    try:
+        return Workspace.of(results, run.spec.run_id).checkpoint.stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0
 
 
-def same(one: Record, one_root: Path, other: Record, other_root: Path) -> bool:
-    """Whether spec, result and curves of two records are equal, bit for bit."""
-    first = records.read_curves(records.record_path(one_root, one.spec))
-    second = records.read_curves(records.record_path(other_root, other.spec))
-    return (
-        (one.spec, one.result) == (other.spec, other.result)
-        and first.keys() == second.keys()
-        and all(np.array_equal(first[n], second[n], equal_nan=True) for n in first)
+def read(results: Path, run: PlannedRun) -> Record:
+    """A run's record."""
+    return records.read(records.record_path(results, run.spec))
+
+
+def same_curves(one: Path, other: Path, run: PlannedRun) -> bool:
+    """Whether the per-epoch columns of a run are equal in two results folders, bit for bit."""
+    first, second = (
+        records.read_curves(records.record_path(root, run.spec)) for root in (one, other)
     )
+    return first.keys() == second.keys() and all(
+        np.array_equal(first[name], second[name], equal_nan=True) for name in first
+    )
+
+
+def show(
+    epochs: int, kills: Counter[str], found: dict[str, Record], equal: dict[str, bool]
+) -> None:
+    """Print the table, in Markdown."""
+    resumed = {name: record.provenance.resumed_from for name, record in found.items()}
+    print("# Runs killed at random moments and resumed\n")
+    print(
+        f"`python benchmarks/kill_test.py`: {kills.total()} kills of {len(found)} runs on digits,"
+    )
+    print(f"q = 0.3, {epochs} epochs, `--checkpoint-every 1`; {sum(map(len, resumed.values()))}")
+    print(
+        f"resumes. Spec, result and curves of {sum(equal.values())} of {len(equal)} runs are equal,"
+    )
+    print("bit for bit, to those of a run that nobody disturbed.\n")
+    print("| method | kills | went on at epoch | equal |")
+    print("| :-- | --: | :-- | :-- |")
+    for name in found:
+        at = ", ".join(map(str, resumed[name]))
+        print(f"| {name} | {kills[name]} | {at} | {'yes' if equal[name] else 'NO'} |")
 
 
 if __name__ == "__main__":
