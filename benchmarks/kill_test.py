@@ -10,12 +10,12 @@ from that of the run that nobody disturbed, or the kills were fewer.
 
 import argparse
 import os
-import platform
 import random
 import signal
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ from pllbench.workspace import Workspace
 STUCK_SECONDS = 900
 """Runs that have written no checkpoint after this time are stuck."""
 
-LONGEST_WAIT = 0.1
+LONGEST_WAIT = 0.25
 """Seconds from the last first checkpoint to the kill, as a share of the shortest straight run."""
 
 
@@ -52,13 +52,14 @@ def main() -> None:
         start(runs, arguments.epochs, straight).wait()
         expected = {run.name: read(straight, run) for run in runs}
         longest = LONGEST_WAIT * min(r.provenance.seconds for r in expected.values())
-        kills: Counter[str] = Counter()
+        signals, kills = 0, Counter[str]()
         while kills.total() < arguments.kills and (left := unfinished(killed, runs)):
             process = start(runs, arguments.epochs, killed)
             wait_for_checkpoints(killed, left)
             time.sleep(chance.uniform(0, longest))
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+            signals += 1
             kills.update(run.name for run in unfinished(killed, runs))
         start(runs, arguments.epochs, killed).wait()
         assert not list((killed / "work").iterdir()), "something is left of a run"
@@ -69,11 +70,10 @@ def main() -> None:
             and same_curves(straight, killed, run)
             for run in runs
         }
-    show(arguments.epochs, kills, found, equal)
-    print(
-        f"\n{time.monotonic() - clock:.0f} seconds on {os.cpu_count()} CPU cores beside other work,"
-    )
-    print(f"Python {platform.python_version()}, torch {found['cc'].provenance.versions['torch']}.")
+    show(arguments.epochs, signals, kills, found, equal)
+    seconds, versions = time.monotonic() - clock, found["cc"].provenance.versions
+    print(f"\n{seconds:.0f} seconds on {os.cpu_count()} CPU cores, beside other work;")
+    print(f"Python {versions['python']}, torch {versions['torch']}.")
     sys.exit(0 if all(equal.values()) and kills.total() >= arguments.kills else 1)
 
 
@@ -139,19 +139,21 @@ def same_curves(one: Path, other: Path, run: PlannedRun) -> bool:
 
 
 def show(
-    epochs: int, kills: Counter[str], found: dict[str, Record], equal: dict[str, bool]
+    epochs: int,
+    signals: int,
+    kills: Counter[str],
+    found: dict[str, Record],
+    equal: dict[str, bool],
 ) -> None:
     """Print the table, in Markdown."""
     resumed = {name: record.provenance.resumed_from for name, record in found.items()}
     print("# Runs killed at random moments and resumed\n")
-    print(
-        f"`python benchmarks/kill_test.py`: {kills.total()} kills of {len(found)} runs on digits,"
-    )
-    print(f"q = 0.3, {epochs} epochs, `--checkpoint-every 1`; {sum(map(len, resumed.values()))}")
-    print(
-        f"resumes. Spec, result and curves of {sum(equal.values())} of {len(equal)} runs are equal,"
-    )
-    print("bit for bit, to those of a run that nobody disturbed.\n")
+    text = f"""`python benchmarks/kill_test.py`: one run of each method on digits, q = 0.3, {epochs}
+    epochs, `--checkpoint-every 1`. SIGKILL ended all runs that were going on, and their `pllbench
+    run`, {signals} times: {kills.total()} killed runs, which went on from a checkpoint
+    {sum(map(len, resumed.values()))} times. Spec, result and curves of {sum(equal.values())} of
+    {len(equal)} runs are equal, bit for bit, to those of a run that nobody disturbed."""
+    print(textwrap.fill(" ".join(text.split()), 100, break_on_hyphens=False), end="\n\n")
     print("| method | kills | went on at epoch | equal |")
     print("| :-- | --: | :-- | :-- |")
     for name in found:
