@@ -17,20 +17,21 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Generic, Literal, Protocol, TypeVar
 
 import torch
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 from torch import Tensor, nn
 
+from pllbench.values import Values
 
-class Hparams(BaseModel):
+
+class Hparams(Values):
     """Hyperparameters of a method: one typed field each, with a default and a docstring.
 
     A method's mathematics belong here. Optimizer, epochs and network are train settings, candidate
-    sets and views have settings of their own. Numbers are finite: records are JSON.
+    sets and views have settings of their own. Numbers are finite: records are JSON. Docstrings are
+    the fields' descriptions.
     """
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
 
 class Network(nn.Module):

@@ -6,13 +6,13 @@ it; device, paths, jobs and checkpoint interval are not part of it.
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Mapping
+from functools import cache, cached_property
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
     BaseModel,
-    ConfigDict,
     Field,
     JsonValue,
     ValidationError,
@@ -21,6 +21,7 @@ from pydantic import (
 
 from pllbench.catalogue import Kind
 from pllbench.registry import did_you_mean
+from pllbench.values import Values
 
 CORE_VERSION = 1
 """Bumped whenever trainer, views, loader or candidates change the numbers of a run."""
@@ -34,30 +35,30 @@ Policy = Literal["force", "free", "resample"]
 PolicyName = Literal["extended", "standard25", "svhn"]
 
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
 def unknown_key(keys: Iterable[str], model: type[BaseModel]) -> str | None:
     """What is wrong with the first of `keys` that is no field of `model`, and its nearest match."""
-    known = {field.alias or name for name, field in model.model_fields.items()}
-    for key in sorted(keys):
-        if key not in known:
-            return f"unknown key {key!r}, {did_you_mean(key, known)}"
+    for key in sorted(set(keys) - _known_keys(model)):
+        return f"unknown key {key!r}, {did_you_mean(key, _known_keys(model))}"
     return None
 
 
-class Frozen(BaseModel):
-    """A frozen model of finite numbers; field docstrings become descriptions.
+@cache
+def _known_keys(model: type[BaseModel]) -> frozenset[str]:
+    """Asked for every model that is read, and records are many."""
+    return frozenset(field.alias or name for name, field in model.model_fields.items())
 
-    An unknown key is refused with its nearest match, however deep it stands.
-    """
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True
-    )
+class Frozen(Values):
+    """Values of the framework; an unknown key is refused with its nearest match, at any depth."""
 
     @model_validator(mode="before")
     @classmethod
-    def _known_keys(cls, fields: object) -> object:
-        if isinstance(fields, dict) and (problem := unknown_key(fields, cls)):
-            raise ValueError(problem)
+    def _keys_are_known(cls, fields: object) -> object:
+        if isinstance(fields, dict) and not fields.keys() <= _known_keys(cls):
+            raise ValueError(unknown_key(fields, cls))
         return fields
 
 
@@ -145,8 +146,9 @@ class CandidateSpec(Frozen):
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
+        declared = type(self).model_fields
         for key in sorted(self.model_fields_set - {"process", "q", *PROCESS_OPTIONS[self.process]}):
-            if getattr(self, key) != type(self).model_fields[key].default:
+            if getattr(self, key) != declared[key].default:
                 raise ValueError(f"process {self.process} has no option {key!r}")
         rated = takes_rate(self.process, self.rule)
         if self.q is None and rated:
@@ -227,11 +229,23 @@ class RunSpec(Frozen):
         fields["hparams"] = {name: self.hparams[name] for name in sorted(self.changed)}
         return fields
 
-    @property
+    @cached_property
     def run_id(self) -> str:
         """First 16 hex digits of the SHA-256 of the canonical JSON of `identity()`."""
-        text = json.dumps(self.identity(), sort_keys=True, separators=(",", ":"), allow_nan=False)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return hashlib.sha256(_CANONICAL.encode(self.identity()).encode()).hexdigest()[:16]
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """As pydantic's; the copy finds its own `run_id`."""
+        copied = super().model_copy(update=update, deep=deep)
+        vars(copied).pop("run_id", None)
+        return copied
+
+    @property
+    def cell(self) -> Hashable:
+        """Equal for runs that differ in the seed alone."""
+        names = type(self).model_fields.keys() - {"hparams", "changed", "seed"}
+        hparams = _CANONICAL.encode({name: self.hparams[name] for name in self.changed})
+        return (hparams, *(getattr(self, name) for name in sorted(names)))
 
     @property
     def q(self) -> float | None:

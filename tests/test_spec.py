@@ -1,6 +1,7 @@
 """Identity of a run: what changes its id and what does not, and what a spec refuses."""
 
 import json
+import pickle
 from typing import Any
 
 import numpy as np
@@ -105,6 +106,26 @@ def test_every_field_has_another_value_here() -> None:
 @pytest.mark.parametrize("path", OTHER_VALUES)
 def test_every_field_changes_the_id(path: str) -> None:
     assert with_value(SPEC, path, OTHER_VALUES[path]).run_id != SPEC.run_id
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_a_copy_has_an_id_of_its_own(deep: bool) -> None:
+    """An id is computed once, and a copy is another run."""
+    first = SPEC.run_id
+    other = SPEC.model_copy(update={"seed": 7}, deep=deep)
+    assert other.run_id == RunSpec(**FIELDS | {"seed": 7}).run_id != first
+    assert other.model_copy(update={"seed": 0}, deep=deep).run_id == first == SPEC.run_id
+    assert SPEC.model_copy(deep=deep) == SPEC
+    assert pickle.loads(pickle.dumps(SPEC)) == SPEC
+    assert "run_id" not in SPEC.model_dump() | SPEC.identity()
+
+
+@pytest.mark.parametrize("path", OTHER_VALUES)
+def test_runs_that_differ_in_the_seed_alone_are_a_cell(path: str) -> None:
+    same = path == "seed"
+    assert (with_value(SPEC, path, OTHER_VALUES[path]).cell == SPEC.cell) == same
+    newer = SPEC.model_copy(update={"hparams": SPEC.hparams | {"rate": 0.5}})
+    assert newer.cell == SPEC.cell  # a new hyperparameter at its default
 
 
 def test_specs_that_differ_in_one_field_are_all_different_runs() -> None:
