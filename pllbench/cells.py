@@ -1,6 +1,7 @@
 """What a table says, however it is printed: columns, cells, rows, blocks."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from pllbench.catalogue import DATASETS
@@ -43,7 +44,7 @@ class Column:
     q: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: its summary is asked for often, and kept
 class Cell:
     """Runs that differ in the seed alone.
 
@@ -73,7 +74,7 @@ class Cell:
     note: str = ""
     apart: bool = False
 
-    @property
+    @cached_property
     def summary(self) -> Summary | None:
         """Mean and sample std in percent; None without values."""
         return summary(self.values) if self.values else None

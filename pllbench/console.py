@@ -1,7 +1,7 @@
 """How the command line writes: text, warnings, tables and plans. As light as `cli` itself."""
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -100,10 +100,9 @@ def show_plan(planned: "Sequence[PlannedRun]", results: Path) -> None:
     from pllbench import records
 
     done = {run.spec.run_id for run in planned if records.is_done(results, run.spec)}
-    cells: dict[str, list[PlannedRun]] = {}
+    cells: dict[tuple[str, Hashable], list[PlannedRun]] = {}
     for run in planned:
-        key = run.name + run.spec.model_copy(update={"seed": 0}).run_id
-        cells.setdefault(key, []).append(run)
+        cells.setdefault((run.name, run.spec.cell), []).append(run)
     for runs in cells.values():
         spec = runs[0].spec
         q = "" if spec.q is None else f" q={spec.q:g}"

@@ -26,8 +26,9 @@ def row_of(spec: RunSpec, protocol: Protocol) -> Row:
     """
     names = [spec.method, *(n for n, v in protocol.variants.items() if v.base == spec.method)]
     same = (name for name in names if not differences(spec, name, protocol))
-    name = next(same, spec.method)
-    return Row(name, label(spec, name, protocol))
+    if (name := next(same, None)) is not None:
+        return Row(name, printed_name(name, protocol))
+    return Row(spec.method, label(spec, spec.method, protocol))
 
 
 def label(spec: RunSpec, name: str, protocol: Protocol) -> str:

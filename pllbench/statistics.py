@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+import scipy  # loads `scipy.stats` where it is used: seconds, which most tables do not pay
 
 ALPHA = 0.05
 """Level of all tests and intervals."""
@@ -88,7 +88,7 @@ def paired_difference(a: Mapping[int, float], b: Mapping[int, float]) -> PairedD
         raise ValueError(f"an interval needs at least 2 pairs, got {len(a)}")
     differences = [a[seed] - b[seed] for seed in sorted(a)]
     mean, std, n = float(np.mean(differences)), float(np.std(differences, ddof=1)), len(a)
-    margin = float(stats.t.ppf(0.975, n - 1)) * std / math.sqrt(n)
+    margin = float(scipy.stats.t.ppf(0.975, n - 1)) * std / math.sqrt(n)
     return PairedDifference(mean, std, n, mean - margin, mean + margin)
 
 
@@ -105,7 +105,7 @@ def welch_difference(a: Summary, b: Summary) -> Interval | None:
     if variance == 0:
         return Interval(mean, mean, mean)
     freedom = variance**2 / (parts[0] ** 2 / (a.n - 1) + parts[1] ** 2 / (b.n - 1))
-    margin = float(stats.t.ppf(0.975, freedom)) * math.sqrt(variance)
+    margin = float(scipy.stats.t.ppf(0.975, freedom)) * math.sqrt(variance)
     return Interval(mean, mean - margin, mean + margin)
 
 
@@ -119,7 +119,7 @@ def paired_t_p(a: Mapping[int, float], b: Mapping[int, float]) -> float | None:
     if found.std < SAME:
         return None
     statistic = abs(found.mean) / (found.std / math.sqrt(found.n))
-    return 2 * float(stats.t.sf(statistic, found.n - 1))
+    return 2 * float(scipy.stats.t.sf(statistic, found.n - 1))
 
 
 def wilcoxon_p(a: Mapping[int, float], b: Mapping[int, float]) -> float | None:
@@ -137,8 +137,8 @@ def wilcoxon_p(a: Mapping[int, float], b: Mapping[int, float]) -> float | None:
     if len(differences) == 0 or smallest_wilcoxon_p(len(differences)) > ALPHA:
         return None
     n = len(differences)
-    method = stats.PermutationMethod(n_resamples=2**n) if n <= _ENUMERATED else "auto"
-    return float(stats.wilcoxon(differences, method=method).pvalue)
+    method = scipy.stats.PermutationMethod(n_resamples=2**n) if n <= _ENUMERATED else "auto"
+    return float(scipy.stats.wilcoxon(differences, method=method).pvalue)
 
 
 def smallest_wilcoxon_p(n: int) -> float:
@@ -185,11 +185,11 @@ def rank(scores: Mapping[str, Sequence[float]]) -> Ranks:
     values = np.array(list(scores.values()), dtype=float) if _is_matrix(scores) else np.empty(0)
     if values.size == 0 or len(values) < 2:
         raise ValueError("ranks need at least two methods with a score in every block")
-    ranks = stats.rankdata(-values, axis=0)
+    ranks = scipy.stats.rankdata(-values, axis=0)
     num_methods, num_blocks = values.shape
     friedman = math.nan
     if num_methods > 2 and num_blocks > 1 and np.ptp(ranks) > 0:
-        friedman = float(stats.friedmanchisquare(*values).pvalue)
+        friedman = float(scipy.stats.friedmanchisquare(*values).pvalue)
     return Ranks(
         by_block={name: tuple(map(float, row)) for name, row in zip(scores, ranks, strict=True)},
         average=dict(zip(scores, map(float, ranks.mean(axis=1)), strict=True)),
@@ -201,7 +201,7 @@ def rank(scores: Mapping[str, Sequence[float]]) -> Ranks:
 
 def critical_difference(num_methods: int, num_blocks: int) -> float:
     """Nemenyi's critical difference of average ranks at 5 % (Demsar, JMLR 2006, section 3.2.2)."""
-    spread = float(stats.studentized_range.ppf(1 - ALPHA, num_methods, math.inf))
+    spread = float(scipy.stats.studentized_range.ppf(1 - ALPHA, num_methods, math.inf))
     return spread / math.sqrt(2) * math.sqrt(num_methods * (num_methods + 1) / (6 * num_blocks))
 
 

@@ -5,9 +5,8 @@ and q; a cell is the runs that differ in the seed alone. Nothing else is ever av
 and `latex` print the result.
 """
 
-import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pllbench.catalogue import DATASETS
@@ -91,9 +90,9 @@ def build(
 
 
 def _found_groups(runs: dict[str, Record], protocol: Protocol) -> list[_Group]:
-    groups: dict[str, _Group] = {}
+    groups: dict[Hashable, _Group] = {}
     for record in runs.values():
-        key = _key(record.spec)
+        key = record.spec.cell
         if key not in groups:
             row = row_of(record.spec, protocol)
             groups[key] = _Group(record.spec, row.name, row.label, None, 0)
@@ -114,10 +113,10 @@ def _found_groups(runs: dict[str, Record], protocol: Protocol) -> list[_Group]:
 
 
 def _planned_groups(runs: dict[str, Record], planned: Sequence[PlannedRun]) -> list[_Group]:
-    groups: dict[tuple[str, str], _Group] = {}
+    groups: dict[tuple[str, Hashable], _Group] = {}
     names = {run.name: i for i, run in reversed(list(enumerate(planned)))}
     for run in planned:
-        key = (run.name, _key(run.spec))  # two rows may share their runs
+        key = (run.name, run.spec.cell)  # two rows may share their runs
         if key not in groups:
             groups[key] = _Group(run.spec, run.name, run.label, 0, names[run.name])
         group = groups[key]
@@ -126,11 +125,6 @@ def _planned_groups(runs: dict[str, Record], planned: Sequence[PlannedRun]) -> l
             group.records[run.spec.seed] = runs[run.spec.run_id]
     _distinguish(list(groups.values()))
     return list(groups.values())
-
-
-def _key(spec: RunSpec) -> str:
-    """Equal for runs that differ in the seed alone."""
-    return json.dumps(spec.model_copy(update={"seed": 0}).identity(), sort_keys=True)
 
 
 def _distinguish(groups: Sequence[_Group]) -> None:
@@ -227,7 +221,7 @@ def _notes(blocks: Sequence[Block], groups: Sequence[_Group], select: Select) ->
         notes += [f"On other splits or candidate sets, so not ranked: {', '.join(apart)}."]
     if any(cell.note == "no hold-out" for cell in cells):
         notes += ["no hold-out: runs without --holdout have no value under this rule."]
-    distinct = {_key(group.spec): group for group in groups if group.planned}  # rows share runs
+    distinct = {group.spec.cell: group for group in groups if group.planned}  # rows share runs
     planned = sum(group.planned or 0 for group in distinct.values())
     missing = planned - sum(len(group.records) for group in distinct.values())
     holes = sum(cell is None for block in blocks for row in block.rows for cell in row.cells)

@@ -1,5 +1,6 @@
 """Records: written whole or not at all, and never trusted when something about them is wrong."""
 
+import gc
 import json
 import os
 import re
@@ -233,6 +234,18 @@ def test_records_are_found_in_the_order_of_their_paths(tmp_path: Path) -> None:
     found, _ = query(tmp_path)
     assert [record.spec.method for record in found] == ["cc", "proden", "rc"]
     assert records.with_ids(found, [found[1].run_id, "unknown"]) == [found[1]]
+
+
+def test_reading_leaves_the_search_for_garbage_as_it_was(tmp_path: Path, path: Path) -> None:
+    path.write_text("{")
+    query(tmp_path)
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        query(tmp_path)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
 
 
 def test_a_record_knows_its_id() -> None:
