@@ -10,12 +10,14 @@ import sys
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 if TYPE_CHECKING:
     from pllbench.method import Method
 
 GROUP = "pllbench.methods"
+
+_NO_METHOD = "is not a subclass of pllbench.method.Method"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -72,7 +74,9 @@ def load_method(name: str) -> "type[Method[Any]]":
             f"method {name!r} of {describe(entry)} cannot be imported: "
             f"{type(error).__name__}: {error}"
         ) from error
-    return _require_method(cls, f"method {name!r} of {describe(entry)}")
+    if not _is_method(cls):  # `describe` reads files, so it waits for an error
+        raise ValueError(f"method {name!r} of {describe(entry)} {_NO_METHOD}")
+    return cls
 
 
 def load_class(target: str) -> "type[Method[Any]]":
@@ -88,12 +92,12 @@ def load_class(target: str) -> "type[Method[Any]]":
         raise ValueError(
             f"{target!r} cannot be imported: {type(error).__name__}: {error}"
         ) from error
-    return _require_method(cls, target)
+    if not _is_method(cls):
+        raise ValueError(f"{target} {_NO_METHOD}")
+    return cls
 
 
-def _require_method(cls: object, origin: str) -> "type[Method[Any]]":
+def _is_method(cls: object) -> "TypeGuard[type[Method[Any]]]":
     from pllbench.method import Method
 
-    if not (isinstance(cls, type) and issubclass(cls, Method)):
-        raise ValueError(f"{origin} is not a subclass of pllbench.method.Method")
-    return cls
+    return isinstance(cls, type) and issubclass(cls, Method)
