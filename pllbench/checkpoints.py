@@ -3,6 +3,7 @@
 Random streams are seeded anew at each epoch from the run's seed, so no generator's state is needed.
 """
 
+import hashlib
 import time
 from dataclasses import dataclass, field
 from io import BytesIO
@@ -13,8 +14,10 @@ import torch
 
 from pllbench.records import move_aside, write_atomic
 
-SCHEMA = 1
-"""Version of the checkpoint's layout."""
+HEADER = b"pllbench checkpoint 2\n"
+"""Begin of a checkpoint, with the version of its layout; a digest follows, and the rest."""
+
+DIGEST = hashlib.sha256
 
 MAX_SECONDS = 600.0
 """A checkpoint is written after this time even if fewer epochs than asked for have passed."""
@@ -37,6 +40,25 @@ class State:
     optimizer: dict[str, Any]
     columns: dict[str, list[float]]
     resumed_from: list[int]
+
+
+def sealed(content: bytes) -> bytes:
+    """`content` behind a header and its digest."""
+    return HEADER + DIGEST(content).digest() + content
+
+
+def unsealed(file: bytes) -> bytes:
+    """The content of what `sealed` gave; no damage to any byte passes.
+
+    Raises:
+        ValueError: it is not that, or not of this version.
+    """
+    start = len(HEADER) + DIGEST().digest_size
+    if not file.startswith(HEADER):
+        raise ValueError("damaged, or of another version")
+    if DIGEST(file[start:]).digest() != file[len(HEADER) : start]:
+        raise ValueError("damaged")
+    return file[start:]
 
 
 @dataclass(slots=True)
@@ -62,8 +84,8 @@ class Checkpoints:
         """Replace the checkpoint by `state`, atomically."""
         fields = {name: getattr(state, name) for name in State.__slots__}
         buffer = BytesIO()
-        torch.save({"schema": SCHEMA, "run_id": self.run_id, **fields}, buffer)
-        write_atomic(self.path, buffer.getvalue())
+        torch.save({"run_id": self.run_id, **fields}, buffer)
+        write_atomic(self.path, sealed(buffer.getvalue()))
         self._saved_at = time.monotonic()
 
     def load(self, device: torch.device) -> State | None:
@@ -95,11 +117,12 @@ class Checkpoints:
 
     def _read(self, device: torch.device) -> State:
         try:
-            fields = torch.load(self.path, map_location=device, weights_only=True)
-            if fields.pop("schema") != SCHEMA or fields.pop("run_id") != self.run_id:
-                raise ValueError("of another run or version")
+            content = BytesIO(unsealed(self.path.read_bytes()))
+            fields = torch.load(content, map_location=device, weights_only=True)
+            if fields.pop("run_id") != self.run_id:
+                raise ValueError("of another run")
             return State(**fields)
-        except Exception as error:  # torch, zipfile and pickle each raise their own kind
+        except Exception as error:  # torch and pickle raise their own kinds
             reason = str(error).partition("\n")[0] or type(error).__name__
             raise ValueError(f"{self.path}: not a checkpoint of this run ({reason})") from error
 

@@ -5,14 +5,14 @@ import pickle
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 import torch
 
-from pllbench import checkpoints
-from pllbench.checkpoints import MAX_SECONDS, Checkpoints, State
+from pllbench.checkpoints import MAX_SECONDS, Checkpoints, State, sealed, unsealed
 from pllbench.trainer import Interrupted, train
 from tests.factories import CPU, Toy, make_small_task, make_spec
 
@@ -93,10 +93,24 @@ def resaved(**changes: Any) -> Callable[[Path], None]:
     """Damage that stores other fields; None removes one."""
 
     def damage(path: Path) -> None:
-        fields = torch.load(path, weights_only=True) | changes
-        torch.save({name: value for name, value in fields.items() if value is not None}, path)
+        content = BytesIO(unsealed(path.read_bytes()))
+        fields = torch.load(content, weights_only=True) | changes
+        save({name: value for name, value in fields.items() if value is not None}, path)
 
     return damage
+
+
+def save(content: object, path: Path) -> None:
+    """A checkpoint of any content."""
+    buffer = BytesIO()
+    torch.save(content, buffer)
+    path.write_bytes(sealed(buffer.getvalue()))
+
+
+def as_the_first_version(path: Path) -> None:
+    """As checkpoints were before they had a digest."""
+    fields = torch.load(BytesIO(unsealed(path.read_bytes())), weights_only=True)
+    torch.save({"schema": 1, **fields}, path)
 
 
 DAMAGE: dict[str, Callable[[Path], object]] = {
@@ -106,14 +120,28 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
     "NUL bytes": lambda path: path.write_bytes(b"\0" * path.stat().st_size),
     "text": lambda path: path.write_text("checkpoint"),
     "pickled code": lambda path: path.write_bytes(pickle.dumps(Code())),
-    "saved code": lambda path: torch.save(Code(), path),
-    "no fields": lambda path: torch.save([1, 2], path),
+    "saved code": lambda path: save(Code(), path),
+    "no fields": lambda path: save([1, 2], path),
+    "nothing": lambda path: path.write_bytes(sealed(b"")),
+    "two in one": lambda path: path.write_bytes(2 * path.read_bytes()),
     "another run's": resaved(run_id="run-2"),
     "no run's": resaved(run_id=None),
-    "another schema": resaved(schema=checkpoints.SCHEMA + 1),
+    "the first version's": as_the_first_version,
+    "a later version's": lambda path: path.write_bytes(
+        path.read_bytes().replace(b"checkpoint 2", b"checkpoint 3", 1)
+    ),
     "a field is missing": resaved(columns=None),
     "an unknown field": resaved(extra=1),
 }
+
+
+def test_a_checkpoint_of_the_first_version_is_named(stored: Checkpoints) -> None:
+    as_the_first_version(stored.path)
+    line = stored.set_aside()
+    assert line == (
+        f"{stored.path}: not a checkpoint of this run (damaged, or of another version); "
+        "moved to checkpoint.pt.unreadable, the run starts anew"
+    )
 
 
 @pytest.mark.parametrize("kind", DAMAGE)
