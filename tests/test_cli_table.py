@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -19,6 +21,18 @@ def test_status_counts_a_selection(grid: Path) -> None:
     answer = pllbench("status", *GRID, "--seeds", 3, "--results", grid, "--json")
     assert json.loads(answer.out) == {"done": 8, "failed": 0, "running": 0, "missing": 4}
     assert pllbench("status", "--results", grid).out == "8 done, 0 failed, 0 running, 0 missing\n"
+
+
+def test_tables_and_states_of_records_need_no_torch(grid: Path) -> None:
+    program = (
+        "import sys\nfrom pllbench.cli import main\n"
+        "try: main(sys.argv[1:])\n"
+        "finally: print('heavy:', *{'torch', 'scipy.stats', 'pandas'} & set(sys.modules))"
+    )
+    for command in ("table", "status"):
+        arguments = [sys.executable, "-c", program, command, "--results", str(grid)]
+        output = subprocess.run(arguments, capture_output=True, text=True, check=True).stdout
+        assert output.endswith("heavy:\n"), command
 
 
 def test_records_that_cannot_be_read_are_named_and_not_counted(grid: Path, tmp_path: Path) -> None:
