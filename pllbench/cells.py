@@ -28,6 +28,20 @@ def change(value: float | None) -> str:
     return f"{UP if value > 0 else DOWN} {size}"
 
 
+def with_std(mean: float, std: float | None) -> str:
+    """`92.00 ± 2.00`; `92.00` without a std."""
+    spread = "" if std is None else f" ± {std:.{DECIMALS}f}"
+    return f"{mean:.{DECIMALS}f}{spread}"
+
+
+def with_interval(difference: float, low: float | None, high: float | None) -> str:
+    """`+1.30 [+0.09, +2.51]`; `+1.30` without an interval."""
+    text = f"{difference:+.{DECIMALS}f}"
+    if low is None or high is None:
+        return text
+    return f"{text} [{low:+.{DECIMALS}f}, {high:+.{DECIMALS}f}]"
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """Where a cell's candidate sets come from.
@@ -82,11 +96,7 @@ class Cell:
     @property
     def number(self) -> str:
         """`92.00 ± 2.00`; `92.00` for a single run; `--` without values."""
-        found = self.summary
-        if found is None:
-            return MISSING
-        spread = "" if found.std is None else f" ± {found.std:.{DECIMALS}f}"
-        return f"{found.mean:.{DECIMALS}f}{spread}"
+        return with_std(self.summary.mean, self.summary.std) if self.summary else MISSING
 
     @property
     def complete(self) -> bool:

@@ -45,8 +45,6 @@ def _set_apart(cells: Sequence[Cell]) -> list[Cell]:
             digests[cell.column, seed][digest] += 1
 
     def unusual(cell: Cell) -> bool:
-        if cell.column.candidates is None:
-            return False
         found = zip(cell.seeds, cell.digests, strict=True)
         counts = ((digests[cell.column, seed], digest) for seed, digest in found)
         return any(2 * count[digest] <= count.total() for count, digest in counts)

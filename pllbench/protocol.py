@@ -152,6 +152,12 @@ class Protocol(Frozen):
     setting: tuple[Setting, ...] = ()
     variants: dict[str, Variant] = {}
 
+    def settings_of(self, cell: Cell) -> list[Setting]:
+        """The settings that apply to a cell, in order of application: its own, the variant's."""
+        variant = self.variants.get(cell.name)
+        layers = (*self.setting, *(variant.layers() if variant else ()))
+        return [setting for setting in layers if setting.when.matches(cell)]
+
 
 class Grid(Frozen):
     """A product of methods, data sets, q and seeds, with settings of its own."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from pllbench.catalogue import DATASETS
-from pllbench.cells import DECIMALS, MISSING
+from pllbench.cells import MISSING, with_interval, with_std
 from pllbench.comparison import Compared, Verdict
 from pllbench.records import Record, Select
 from pllbench.sheets import Report, Sheet
@@ -130,7 +130,7 @@ def _sheets(scored: Scored) -> list[Sheet]:
 def _line(entries: Sequence[Compared]) -> tuple[str, ...]:
     """One published number beside our accuracies by each rule."""
     first = entries[0]
-    published = f"{first.published_mean:.{DECIMALS}f} ± {first.published_std:.{DECIMALS}f}"
+    published = with_std(first.published_mean, first.published_std)
     runs = f"{first.n}/{first.published_n}"
     parts = [first.label, "" if first.q is None else f"{first.q:g}", published, runs]
     for entry in entries:
@@ -139,19 +139,13 @@ def _line(entries: Sequence[Compared]) -> tuple[str, ...]:
 
 
 def _ours(entry: Compared) -> str:
-    if entry.mean is None:
-        return MISSING
-    spread = "" if entry.std is None else f" ± {entry.std:.{DECIMALS}f}"
-    return f"{entry.mean:.{DECIMALS}f}{spread}"
+    return MISSING if entry.mean is None else with_std(entry.mean, entry.std)
 
 
 def _difference(entry: Compared) -> str:
     if entry.difference is None:
         return MISSING
-    text = f"{entry.difference:+.{DECIMALS}f}"
-    if entry.low is None or entry.high is None:
-        return text
-    return f"{text} [{entry.low:+.{DECIMALS}f}, {entry.high:+.{DECIMALS}f}]"
+    return with_interval(entry.difference, entry.low, entry.high)
 
 
 def _where(records: Iterable[Record]) -> list[str]:

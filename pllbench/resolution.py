@@ -74,14 +74,13 @@ def annotator_run(spec: RunSpec, seed: int) -> RunSpec:
             f"annotator {name!r} learns from candidate sets, it must learn from labels"
         )
     cell = Cell(name, base, spec.dataset, None, spec.kind)
-    layers = (*protocol.setting, *(variant.layers() if variant else ()))
     asked = Overrides(
         train={
             "network": spec.candidates.annotator_network,
             "epochs": spec.candidates.annotator_epochs,
         }
     )
-    run = resolve(cell, seed, [*(s for s in layers if s.when.matches(cell)), asked])
+    run = resolve(cell, seed, [*protocol.settings_of(cell), asked])
     return run.model_copy(update={"digest": spec.digest})
 
 

@@ -46,13 +46,8 @@ def printed_name(name: str, protocol: Protocol) -> str:
 
 def differences(spec: RunSpec, name: str, protocol: Protocol) -> list[str]:
     """Every setting of a run that is not what the protocol resolves for `name`, as `key=value`."""
-    variant = protocol.variants.get(name)
     cell = Cell(name, spec.method, spec.dataset, spec.q, spec.kind)
-    expected = merge(
-        s
-        for s in (*protocol.setting, *(variant.layers() if variant else ()))
-        if s.when.matches(cell)
-    )
+    expected = merge(protocol.settings_of(cell))
     found = [
         f"{key}={value}"
         for key, value in spec.hparams.items()

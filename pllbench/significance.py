@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pllbench.cells import DECIMALS, MISSING, Block, Cell, Row, Table
+from pllbench.cells import DECIMALS, MISSING, Block, Cell, Row, Table, with_interval
 from pllbench.records import Select
 from pllbench.sheets import Report, Sheet
 from pllbench.statistics import (
@@ -254,7 +254,7 @@ def _line(test: PairedTest) -> tuple[str, ...]:
     start = (test.label, "" if test.q is None else f"{test.q:g}", str(test.n))
     if test.difference is None or test.low is None or test.high is None or test.note == "identical":
         return (*start, test.note, *(MISSING,) * 4)
-    difference = f"{test.difference:+.2f} [{test.low:+.2f}, {test.high:+.2f}]"
+    difference = with_interval(test.difference, test.low, test.high)
     t = (_p(test.t_p), _p(test.t_holm)) if test.t_p is not None else (test.note, MISSING)
     small = ("n too small", MISSING)
     wilcoxon = small if test.wilcoxon_p is None else (_p(test.wilcoxon_p), _p(test.wilcoxon_holm))
