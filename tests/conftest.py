@@ -15,6 +15,7 @@ import torch
 from hypothesis import HealthCheck, settings
 from torch import Tensor
 
+from pllbench.local_engine import LocalEngine
 from tests import plugins
 from tests.commands import GRID, pllbench
 
@@ -23,6 +24,14 @@ torch.set_num_threads(1)
 # Speed is measured in benchmarks: a slow example on a busy machine is no failure.
 settings.register_profile("pllbench", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("pllbench")
+
+
+@pytest.fixture
+def engine() -> Iterator[LocalEngine]:
+    """Worker processes, one at a time."""
+    engine = LocalEngine(1)
+    yield engine
+    engine.close()
 
 
 @pytest.fixture

@@ -44,13 +44,6 @@ def run(engine: LocalEngine, jobs: list[Job]) -> dict[str, list[Event]]:
     return found
 
 
-@pytest.fixture
-def engine() -> Iterator[LocalEngine]:
-    engine = LocalEngine(1)
-    yield engine
-    engine.close()
-
-
 def test_each_kind_of_failure_is_told_and_the_next_run_succeeds(
     engine: LocalEngine, folder: Path
 ) -> None:

@@ -272,13 +272,6 @@ def fill(disk: Path) -> Path:
     return filler
 
 
-@pytest.fixture
-def engine() -> Iterator[LocalEngine]:
-    engine = LocalEngine(1)
-    yield engine
-    engine.close()
-
-
 def test_a_full_disk_fails_runs_alone_and_they_are_done_when_there_is_room(
     disk: Path, tmp_path: Path, engine: LocalEngine
 ) -> None:
