@@ -36,6 +36,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from pydantic import JsonValue
 from torch import Tensor, nn
 from torchvision import transforms
 from torchvision.transforms.functional import to_pil_image
@@ -183,7 +184,7 @@ def contender(
     name: str, network: str, dataset: Dataset, device: torch.device, bf16: bool
 ) -> Contender:
     """A method on CIFAR-10 images under the protocol, but at batch 64 for all."""
-    train = {"network": network, "batch_size": BATCH}
+    train: dict[str, JsonValue] = {"network": network, "batch_size": BATCH}
     if bf16:
         train |= {"precision": "bf16", "channels_last": True}
     flag = Setting(reason="speed", train=train)

@@ -11,10 +11,11 @@ import numpy.typing as npt
 
 from pllbench.processes import PROCESSES, Candidates, Labels, Logits, Truth
 from pllbench.seeds import stream_seed
-from pllbench.spec import CandidateSpec, Frozen
+from pllbench.spec import CandidateSpec
+from pllbench.values import Values
 
 
-class Audit(Frozen):
+class Audit(Values):
     """What the candidate sets of the training rows look like."""
 
     num_rows: int

@@ -24,7 +24,7 @@ from pllbench.readers.images import read_torchvision
 from pllbench.readers.own import read_own
 from pllbench.readers.tabular import read_cnae9, read_digits, read_mat
 from pllbench.seeds import stream_seed
-from pllbench.spec import Frozen
+from pllbench.values import Values
 
 TEST_SHARE = 0.2
 """Share of the rows that are test rows."""
@@ -56,7 +56,7 @@ class Dataset:
     info: DatasetInfo | None = None
 
 
-class DataAudit(Frozen):
+class DataAudit(Values):
     """What a data set looks like; rows whose features are equal are duplicates."""
 
     name: str

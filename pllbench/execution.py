@@ -20,7 +20,7 @@ from pllbench.annotators import Annotation, annotate
 from pllbench.checkpoints import Checkpoints
 from pllbench.datasets import Dataset
 from pllbench.own import OwnData
-from pllbench.records import Curves, Provenance, Record
+from pllbench.records import SCHEMA, Curves, Provenance, Record
 from pllbench.registry import load_method, method_entries
 from pllbench.spec import RunSpec
 from pllbench.task import make_task
@@ -91,7 +91,9 @@ def execute(
         annotator=annotation.facts if annotation else None,
         resumed_from=outcome.resumed_from,
     )
-    return Record(spec=spec, result=outcome.result, provenance=provenance), outcome.curves
+    return Record(
+        schema=SCHEMA, spec=spec, result=outcome.result, provenance=provenance
+    ), outcome.curves
 
 
 def _annotation(

@@ -15,13 +15,13 @@ from pllbench.grid import Selection
 from pllbench.protocol import Setting, When, load_benchmark
 from pllbench.spec import (
     CandidateSpec,
-    Frozen,
     TrainSpec,
     ViewSpec,
     one_line,
     round_rate,
     takes_rate,
 )
+from pllbench.values import Values
 
 _PANEL = "Selection"
 _VALUE: TypeAdapter[JsonValue] = TypeAdapter(JsonValue, config=ConfigDict(allow_inf_nan=False))
@@ -151,15 +151,15 @@ def with_selection(command: Callable[..., None]) -> Callable[..., None]:
     return wrapper
 
 
-def require_valid(values: Mapping[str, object], model: type[Frozen], flag: str) -> None:
+def require_valid(values: Mapping[str, object], model: type[Values], flag: str) -> None:
     """Raise ValueError, naming the flag, if `values` are no fields of `model` or do not fit them.
 
     The resolved run is validated again; here the flag is known.
     """
     try:
-        model.model_validate(values)
+        model.parse(values)
     except ValidationError as error:
-        raise ValueError(one_line(error, flag)) from error
+        raise ValueError(one_line(error, flag, model)) from error
 
 
 def names(text: str | None, flag: str) -> tuple[str, ...]:
@@ -254,4 +254,4 @@ def candidate_spec(text: str, q: float | None) -> CandidateSpec:
         return resolution.candidate_spec(setting, q)
     except ValidationError as error:
         where = setting.reason if q is None else f"{setting.reason}, q = {q:g}"
-        raise ValueError(one_line(error, where)) from error
+        raise ValueError(one_line(error, where, CandidateSpec)) from error

@@ -26,13 +26,13 @@ from pllbench.catalogue import DATASETS, Kind
 from pllbench.registry import did_you_mean
 from pllbench.spec import (
     CandidateSpec,
-    Frozen,
     Rate,
     TrainSpec,
     ViewSpec,
     one_line,
     require_keys,
 )
+from pllbench.values import Options, Values
 
 DEFAULT_SEEDS = (0, 1, 2)
 
@@ -40,8 +40,8 @@ DEFAULT_RATES = (0.1, 0.3, 0.5, 0.7)
 """Noise rates of the user's own data."""
 
 
-def _as_list(value: object) -> object:
-    return value if isinstance(value, list | tuple) else [value]
+def _as_tuple(value: object) -> object:
+    return tuple(value) if isinstance(value, list | tuple) else (value,)
 
 
 def _in_catalogue(name: str) -> str:
@@ -50,11 +50,11 @@ def _in_catalogue(name: str) -> str:
     return name
 
 
-Names = Annotated[tuple[str, ...], BeforeValidator(_as_list)]
+Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
 DatasetName = Annotated[str, AfterValidator(_in_catalogue)]
-Datasets = Annotated[tuple[DatasetName, ...], BeforeValidator(_as_list)]
-Kinds = Annotated[tuple[Kind, ...], BeforeValidator(_as_list)]
-Rates = Annotated[tuple[Rate, ...], BeforeValidator(_as_list)]
+Datasets = Annotated[tuple[DatasetName, ...], BeforeValidator(_as_tuple)]
+Kinds = Annotated[tuple[Kind, ...], BeforeValidator(_as_tuple)]
+Rates = Annotated[tuple[Rate, ...], BeforeValidator(_as_tuple)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +81,14 @@ class Cell:
         return self.own_kind or DATASETS[self.dataset].kind
 
 
-class Overrides(Frozen):
+class Overrides(Values):
     """Values that replace earlier ones, by the owner of the option; and why."""
 
     reason: str = ""
-    train: dict[str, JsonValue] = {}
-    views: dict[str, JsonValue] = {}
-    candidates: dict[str, JsonValue] = {}
-    hparams: dict[str, JsonValue] = {}
+    train: Options = {}
+    views: Options = {}
+    candidates: Options = {}
+    hparams: Options = {}
     holdout: float | None = None
     data_seed: int | None = None
 
@@ -101,7 +101,7 @@ class Overrides(Frozen):
         return self
 
 
-class When(Frozen):
+class When(Values):
     """Condition of a setting; an empty part always holds."""
 
     method: Names = ()
@@ -141,7 +141,7 @@ class Variant(Overrides):
         return (Setting(**fields), *self.setting)
 
 
-class Protocol(Frozen):
+class Protocol(Values):
     """The default settings, built-in variants and labels."""
 
     title: str
@@ -159,7 +159,7 @@ class Protocol(Frozen):
         return [setting for setting in layers if setting.when.matches(cell)]
 
 
-class Grid(Frozen):
+class Grid(Values):
     """A product of methods, data sets, q and seeds, with settings of its own."""
 
     methods: Names = ()
@@ -173,7 +173,7 @@ class Grid(Frozen):
     setting: tuple[Setting, ...] = ()
 
 
-class Benchmark(Frozen):
+class Benchmark(Values):
     """A benchmark file: grids, variants, and settings that hold in all its grids."""
 
     title: str = ""
@@ -223,7 +223,7 @@ def merge(settings: Iterable[Overrides]) -> Overrides:
     )
 
 
-Model = TypeVar("Model", bound=Frozen)
+Model = TypeVar("Model", bound=Values)
 
 
 def read_toml(path: Path, text: str, model: type[Model]) -> Model:
@@ -237,9 +237,9 @@ def read_toml(path: Path, text: str, model: type[Model]) -> Model:
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{path}: {error}") from error
     try:
-        return model.model_validate(fields)
+        return model.parse(fields)
     except ValidationError as error:
-        raise ValueError(one_line(error, str(path))) from error
+        raise ValueError(one_line(error, str(path), model)) from error
 
 
 def default_protocol() -> Protocol:

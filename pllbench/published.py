@@ -4,28 +4,25 @@ import csv
 import math
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from pllbench.protocol import shipped
-from pllbench.spec import Frozen, Rate, one_line
+from pllbench.spec import Rate, one_line
+from pllbench.values import Values
 
 
-def _or_none(value: object) -> object:
-    return None if value == "" else value
-
-
-class Published(Frozen):
+class Published(Values):
     """One number of a published table, in percent: a line of its file."""
 
     method: str
     """The method or variant, as --methods takes it."""
     dataset: str
     """Name of the data set."""
-    candidates: Annotated[Literal["uniform", "instance", "real"] | None, BeforeValidator(_or_none)]
+    candidates: Literal["uniform", "instance", "real"] | None = None
     """Where the candidate sets come from; None for methods that learn from true labels."""
-    q: Annotated[Rate | None, BeforeValidator(_or_none)]
+    q: Rate | None = None
     """Rate of the process; None where the paper gives none."""
     mean: float = Field(ge=0, le=100)
     """As printed."""
@@ -37,7 +34,7 @@ class Published(Frozen):
     """`n` is not what the paper says (3), but what the printed digits fit."""
     ddof: int = Field(ge=0, le=1)
     """0: the printed spread is the population std."""
-    change: Annotated[float | None, BeforeValidator(_or_none)]
+    change: float | None = None
     """The change printed beside it, against what the table compares it with."""
     table: str
     r"""\\label of the table in the paper's source."""
@@ -84,9 +81,10 @@ def read(path: Path) -> list[Published]:
     with path.open(encoding="utf-8", newline="") as file:
         for number, line in enumerate(csv.DictReader(file), start=2):
             try:
-                found.append(Published.model_validate(line))
+                given = {key: text for key, text in line.items() if text != ""}
+                found.append(Published.model_validate_strings(given))
             except ValidationError as error:
-                raise ValueError(one_line(error, f"{path}, line {number}")) from error
+                raise ValueError(one_line(error, f"{path}, line {number}", Published)) from error
     return found
 
 

@@ -20,9 +20,10 @@ from pydantic import Field, ValidationError
 from pydantic_core import from_json
 
 from pllbench.candidates import Audit
-from pllbench.spec import Frozen, RunSpec, one_line
+from pllbench.spec import RunSpec, one_line
+from pllbench.values import Values
 
-SCHEMA = 1
+SCHEMA: Literal[1] = 1
 """Version of the record's layout."""
 
 Select = Literal["last10", "last", "covering_rate", "approximated_accuracy", "oracle"]
@@ -34,7 +35,7 @@ Curves = Mapping[str, npt.NDArray[np.float64]]
 """Per-epoch columns by name, each [epochs]; NaN where a column has no value."""
 
 
-class Result(Frozen):
+class Result(Values):
     """Summaries of one run, as fractions."""
 
     accuracy: dict[Select, float]
@@ -52,7 +53,7 @@ class Result(Frozen):
     num_holdout: int
 
 
-class AnnotatorFacts(Frozen):
+class AnnotatorFacts(Values):
     """The network whose scores made the candidate sets instance-dependent."""
 
     run_id: str
@@ -63,7 +64,7 @@ class AnnotatorFacts(Frozen):
     """The same of the test rows."""
 
 
-class Provenance(Frozen):
+class Provenance(Values):
     """Where a result comes from; nothing here is part of the run's identity."""
 
     commit: str | None = None
@@ -87,10 +88,10 @@ class Provenance(Frozen):
     """Epochs at which the run went on from a checkpoint."""
 
 
-class Record(Frozen):
+class Record(Values):
     """A finished run."""
 
-    schema_version: int = Field(default=SCHEMA, alias="schema")
+    schema_version: Literal[1] = Field(alias="schema")
     spec: RunSpec
     result: Result
     provenance: Provenance
@@ -180,19 +181,28 @@ def read(path: Path) -> Record:
             name says; the message names the path.
     """
     try:
-        fields = from_json(path.read_bytes())
-    except (ValueError, OSError) as error:
-        raise ValueError(f"{path}: not readable as JSON ({error})") from error
-    found = fields.get("schema") if isinstance(fields, dict) else None
-    if found != SCHEMA:
-        raise ValueError(f"{path}: schema {found!r}, this version reads {SCHEMA}")
+        data = path.read_bytes()
+    except OSError as error:
+        raise ValueError(f"{path}: not readable ({error})") from error
     try:
-        record = Record.model_validate(fields)
+        record = Record.model_validate_json(data)
     except ValidationError as error:
-        raise ValueError(one_line(error, str(path))) from error
+        raise ValueError(f"{path}: {_fault(data, error)}") from error
     if record.run_id != path.stem:
         raise ValueError(f"{path}: its spec has the id {record.run_id}, not the file's")
     return record
+
+
+def _fault(data: bytes, error: ValidationError) -> str:
+    """Why `data` is no record."""
+    try:
+        fields = from_json(data)
+    except ValueError as damage:
+        return f"not readable as JSON ({damage})"
+    found = fields.get("schema") if isinstance(fields, dict) else None
+    if found != SCHEMA:
+        return f"schema {found!r}, this version reads {SCHEMA}"
+    return one_line(error, "", Record)
 
 
 def read_curves(path: Path) -> dict[str, npt.NDArray[np.float64]]:

@@ -31,7 +31,7 @@ def resolve(
     where = f"{cell.name} on {cell.dataset}"
     require_keys(merged.hparams, cls.hparams_type, f"{where}: hparams")
     try:
-        hparams = cls.hparams_type.model_validate(merged.hparams)
+        hparams = cls.hparams_type.parse(merged.hparams)
         candidates = None
         if cls.labels != "true":
             info = own.info if own else DATASETS[cell.dataset]
@@ -49,11 +49,11 @@ def resolve(
             seed=seed,
             data_seed=merged.data_seed,
             holdout=merged.holdout or 0.0,
-            train=TrainSpec.model_validate(merged.train),
-            views=ViewSpec.model_validate(merged.views),
+            train=TrainSpec.parse(merged.train),
+            views=ViewSpec.parse(merged.views),
         )
     except ValidationError as error:
-        raise ValueError(one_line(error, where)) from error
+        raise ValueError(one_line(error, where, RunSpec)) from error
     if candidates is None or candidates.process != "instance":
         return spec
     return spec.model_copy(update={"annotator": annotator_run(spec, 0).run_id})
@@ -92,8 +92,8 @@ def candidate_spec(settings: Overrides, q: float | None) -> CandidateSpec:
     """
     fields = {"process": "uniform"} | settings.candidates
     if takes_rate(settings):
-        return CandidateSpec.model_validate(fields | {"q": q})
-    return CandidateSpec.model_validate(fields)
+        return CandidateSpec.parse(fields | {"q": q})
+    return CandidateSpec.parse(fields)
 
 
 def takes_rate(settings: Overrides) -> bool:

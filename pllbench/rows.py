@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from pllbench.protocol import Cell, Protocol, merge
-from pllbench.spec import PROCESS_OPTIONS, CandidateSpec, Frozen, RunSpec, TrainSpec, ViewSpec
+from pllbench.spec import PROCESS_OPTIONS, CandidateSpec, RunSpec, TrainSpec, ViewSpec
+from pllbench.values import Values
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +54,9 @@ def differences(spec: RunSpec, name: str, protocol: Protocol) -> list[str]:
         for key, value in spec.hparams.items()
         if (value != expected.hparams[key] if key in expected.hparams else key in spec.changed)
     ]
-    pairs: list[tuple[Frozen, Frozen]] = [
-        (spec.train, TrainSpec.model_validate(expected.train)),
-        (spec.views, ViewSpec.model_validate(expected.views)),
+    pairs: list[tuple[Values, Values]] = [
+        (spec.train, TrainSpec.parse(expected.train)),
+        (spec.views, ViewSpec.parse(expected.views)),
     ]
     for actual, wanted in pairs:
         found += [

@@ -6,22 +6,21 @@ it; device, paths, jobs and checkpoint interval are not part of it.
 
 import hashlib
 import json
-from collections.abc import Hashable, Iterable, Mapping
-from functools import cache, cached_property
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import (
     AfterValidator,
     BaseModel,
     Field,
-    JsonValue,
     ValidationError,
     model_validator,
 )
 
 from pllbench.catalogue import Kind
 from pllbench.registry import did_you_mean
-from pllbench.values import Values
+from pllbench.values import Options, Values
 
 CORE_VERSION = 1
 """Bumped whenever trainer, views, loader or candidates change the numbers of a run."""
@@ -45,24 +44,11 @@ def unknown_key(keys: Iterable[str], model: type[BaseModel]) -> str | None:
     return None
 
 
-@cache
-def _known_keys(model: type[BaseModel]) -> frozenset[str]:
-    """Asked for every model that is read, and records are many."""
-    return frozenset(field.alias or name for name, field in model.model_fields.items())
+def _known_keys(model: type[BaseModel]) -> set[str]:
+    return {field.alias or name for name, field in model.model_fields.items()}
 
 
-class Frozen(Values):
-    """Values of the framework; an unknown key is refused with its nearest match, at any depth."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _keys_are_known(cls, fields: object) -> object:
-        if isinstance(fields, dict) and not fields.keys() <= _known_keys(cls):
-            raise ValueError(unknown_key(fields, cls))
-        return fields
-
-
-class TrainSpec(Frozen):
+class TrainSpec(Values):
     """Train settings: network, optimizer (SGD) and its schedule, length and precision of a run."""
 
     network: NetworkName = "linear"
@@ -91,7 +77,7 @@ class TrainSpec(Frozen):
     """Compile the encoders with torch.compile; methods' losses never are."""
 
 
-class ViewSpec(Frozen):
+class ViewSpec(Values):
     """View settings: scaling of rows or pixels, and the strength of strong views."""
 
     scaling: Scaling = "none"
@@ -120,7 +106,7 @@ def round_rate(q: float) -> float:
 Rate = Annotated[float, Field(ge=0, le=1), AfterValidator(round_rate)]
 
 
-class CandidateSpec(Frozen):
+class CandidateSpec(Values):
     """Candidate settings: the process that turns true labels into candidate sets."""
 
     process: Process
@@ -179,14 +165,14 @@ def takes_rate(process: object, rule: object) -> bool:
     return process != "uniform-set" and (process, rule) != ("instance", "max")
 
 
-class RunSpec(Frozen):
+class RunSpec(Values):
     """One run, fully resolved. Two runs with equal specs give equal results on one machine."""
 
     method: str
     """Registered name of the method."""
     version: int
     """Version of the method's numbers."""
-    hparams: dict[str, JsonValue]
+    hparams: Options
     """All hyperparameters."""
     changed: tuple[str, ...] = ()
     """Names of those hyperparameters that differ from their declared defaults."""
@@ -219,7 +205,8 @@ class RunSpec(Frozen):
             raise ValueError(f"changed names {min(missing)!r}, which is no hyperparameter")
         return self
 
-    def identity(self) -> dict[str, Any]:
+    @cached_property
+    def identity(self) -> Mapping[str, Any]:
         """What makes this run this run: every field that differs from its declared default.
 
         Fields at their default are left out, so that a new option changes no old id. Versions stay.
@@ -231,21 +218,20 @@ class RunSpec(Frozen):
 
     @cached_property
     def run_id(self) -> str:
-        """First 16 hex digits of the SHA-256 of the canonical JSON of `identity()`."""
-        return hashlib.sha256(_CANONICAL.encode(self.identity()).encode()).hexdigest()[:16]
-
-    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """As pydantic's; the copy finds its own `run_id`."""
-        copied = super().model_copy(update=update, deep=deep)
-        vars(copied).pop("run_id", None)
-        return copied
+        """First 16 hex digits of the SHA-256 of the canonical JSON of `identity`."""
+        return hashlib.sha256(_CANONICAL.encode(self.identity).encode()).hexdigest()[:16]
 
     @property
-    def cell(self) -> Hashable:
-        """Equal for runs that differ in the seed alone."""
-        names = type(self).model_fields.keys() - {"hparams", "changed", "seed"}
-        hparams = _CANONICAL.encode({name: self.hparams[name] for name in self.changed})
-        return (hparams, *(getattr(self, name) for name in sorted(names)))
+    def cell(self) -> str:
+        """Equal for runs that differ in the seed alone: canonical JSON of the rest of identity."""
+        return _CANONICAL.encode({k: v for k, v in self.identity.items() if k != "seed"})
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """As pydantic's; the copy has an identity of its own."""
+        copied = super().model_copy(update=update, deep=deep)
+        for name in ("identity", "run_id"):
+            vars(copied).pop(name, None)
+        return copied
 
     @property
     def q(self) -> float | None:
@@ -259,11 +245,38 @@ def require_keys(keys: Iterable[str], model: type[BaseModel], where: str) -> Non
         raise ValueError(f"{where}: {problem}")
 
 
-def one_line(error: ValidationError, where: str) -> str:
-    """A validation error as one line: place, message and offending value of its first problem."""
-    first = error.errors(include_url=False)[0]
-    place = ".".join(str(part) for part in first["loc"])
+def one_line(error: ValidationError, where: str, model: type[BaseModel]) -> str:
+    """A validation error of `model` as one line: place, message and offending value.
+
+    The line is about an unknown key, with its nearest match, or else about the first problem.
+    """
+    errors = error.errors(include_url=False)
+    unknown = (found for found in errors if found["type"] == "extra_forbidden")
+    first = next(unknown, errors[0])
+    *parents, key = first["loc"] or ("",)
+    if first["type"] == "extra_forbidden":
+        return _joined(where, parents, str(unknown_key([str(key)], _model_at(parents, model))))
     message = first["msg"].removeprefix("Value error, ")
     speaks_for_itself = first["type"] in ("missing", "value_error")
     value = "" if speaks_for_itself else f", got {first['input']!r}"
-    return ": ".join(part for part in (where, place, f"{message}{value}") if part)[:400]
+    return _joined(where, first["loc"], f"{message}{value}")
+
+
+def _joined(where: str, place: Iterable[int | str], message: str) -> str:
+    return ": ".join(filter(None, (where, ".".join(map(str, place)), message)))[:400]
+
+
+def _model_at(place: Iterable[int | str], model: type[BaseModel]) -> type[BaseModel]:
+    """The model within `model` that a place in it leads to, through dictionaries and tuples."""
+    for part in place:
+        field = next((f for n, f in model.model_fields.items() if (f.alias or n) == part), None)
+        model = next(_models(field.annotation), model) if field else model
+    return model
+
+
+def _models(annotation: object) -> Iterator[type[BaseModel]]:
+    """The models that an annotation is made of."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models(part)

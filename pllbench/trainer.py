@@ -158,7 +158,7 @@ def build(spec: RunSpec, cls: type[Method[Any]], task: Task) -> Method[Any]:
         return make_network(spec.train, shape, num_classes).to(device)
 
     problem = Problem(task.candidates, spec.train.epochs, network)
-    method = cls(problem, cls.hparams_type.model_validate(spec.hparams)).to(device)
+    method = cls(problem, cls.hparams_type.parse(spec.hparams)).to(device)
     task.views.require(method.views)
     if spec.train.compile:
         compile_encoders(method)

@@ -87,10 +87,10 @@ def make_spec(
         "dataset": "digits",
         "candidates": CandidateSpec(process="uniform", q=0.4),
         "seed": 0,
-        "train": TrainSpec.model_validate({"epochs": 4, "batch_size": 16} | dict(train or {})),
-        "views": ViewSpec.model_validate(views or {}),
+        "train": TrainSpec.parse({"epochs": 4, "batch_size": 16} | dict(train or {})),
+        "views": ViewSpec.parse(views or {}),
     }
-    return RunSpec.model_validate(settings | fields)
+    return RunSpec.parse(settings | fields)
 
 
 def make_small_task(spec: RunSpec, dataset: Dataset | None = None) -> Task:
@@ -101,4 +101,4 @@ def make_small_task(spec: RunSpec, dataset: Dataset | None = None) -> Task:
 def make_views(x: Tensor, *, kind: str = "tabular", **settings: Any) -> Views:
     """Views with the statistics of x [N, features]."""
     stats: Statistics = statistics(x)
-    return Views(kind, ViewSpec.model_validate(settings), stats)  # type: ignore[arg-type]
+    return Views(kind, ViewSpec.parse(settings), stats)  # type: ignore[arg-type]

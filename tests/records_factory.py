@@ -46,9 +46,7 @@ def make_spec(
     found: Overrides = merge(s for s in PROTOCOL.setting if s.when.matches(cell))
     candidates = None
     if cell.q is not None:
-        candidates = CandidateSpec.model_validate(
-            {"process": "uniform"} | found.candidates | {"q": q}
-        )
+        candidates = CandidateSpec.parse({"process": "uniform"} | found.candidates | {"q": q})
     settings: dict[str, Any] = {
         "method": method,
         "version": 1,
@@ -57,8 +55,8 @@ def make_spec(
         "dataset": dataset,
         "candidates": candidates,
         "seed": seed,
-        "train": TrainSpec.model_validate(found.train | dict(train or {})),
-        "views": ViewSpec.model_validate(found.views),
+        "train": TrainSpec.parse(found.train | dict(train or {})),
+        "views": ViewSpec.parse(found.views),
     }
     return RunSpec(**(settings | fields))
 

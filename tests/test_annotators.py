@@ -25,7 +25,7 @@ OPTIONS = {"process": "instance", "annotator_network": "mlp", "annotator_epochs"
 def run(dataset: str = "digits", seed: int = 0, q: float = 0.4, **options: object) -> RunSpec:
     given = OPTIONS | options
     flags = (
-        Setting.model_validate({"reason": "--candidates", "candidates": given}),
+        Setting.parse({"reason": "--candidates", "candidates": given}),
         Setting(reason="--epochs", train={"epochs": 1}),
     )
     rates = () if options.get("rule") == "max" else (q,)

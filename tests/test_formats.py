@@ -57,7 +57,7 @@ def in_layout() -> Table:
         for i, method in enumerate(methods[1:]):
             values = [level + i * (q - 0.25) + spread for spread in (-1, 0.2, 0.7)]
             records += make_records(values, method=method, q=q)
-    benchmark = Benchmark.model_validate(
+    benchmark = Benchmark.parse(
         {
             "title": "Digits, uniform candidate sets",
             "improvement": "proden",

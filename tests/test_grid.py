@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import JsonValue
 
 from pllbench.catalogue import DATASETS
 from pllbench.grid import PlannedRun, Selection, plan
@@ -225,7 +226,7 @@ def test_what_selects_nothing_is_an_error(message: str, parts: Any) -> None:
 def test_a_flag_that_changes_nothing_or_does_not_fit_is_an_error(
     message: str, setting: Any
 ) -> None:
-    flag = Setting.model_validate({"reason": "--flag"} | setting)
+    flag = Setting.parse({"reason": "--flag"} | setting)
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         runs(**ANY_RC, flags=(flag,))
 
@@ -328,7 +329,7 @@ def test_a_process_without_a_rate_has_one_run_where_others_have_one_a_rate() -> 
 
 
 def test_options_of_a_process_are_shown_as_differences() -> None:
-    given = {"process": "noisy", "eta": 0.2}
+    given: dict[str, JsonValue] = {"process": "noisy", "eta": 0.2}
     flag = Setting(reason="--candidates noisy:eta=0.2", candidates=given)
     [run] = runs(methods=("rc",), datasets=("digits",), q=(0.1,), seeds=(0,), flags=(flag,))
     assert run.label == "RC (eta=0.2)"

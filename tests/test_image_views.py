@@ -25,7 +25,7 @@ def images(num: int = 64, channels: int = 3, size: int = 32) -> Tensor:
 
 
 def make(kind: Kind = "image", dataset: str = "cifar10", **settings: object) -> Views:
-    spec = ViewSpec.model_validate(settings)
+    spec = ViewSpec.parse(settings)
     return Views(kind, spec, image_statistics(images(), DATASETS[dataset], spec))
 
 

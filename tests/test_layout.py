@@ -15,7 +15,7 @@ METHODS = ("supervised", "cc", "rc", "proden")
 
 
 def benchmark(**fields: Any) -> Benchmark:
-    return Benchmark.model_validate({"grid": [{"methods": METHODS}], **fields})
+    return Benchmark.parse({"grid": [{"methods": METHODS}], **fields})
 
 
 def records() -> list[Record]:

@@ -15,7 +15,7 @@ TABULAR: tuple[NetworkName, ...] = ("linear", "mlp")
 
 def network(name: NetworkName = "mlp", **settings: object) -> Network:
     torch.manual_seed(0)
-    spec = TrainSpec.model_validate({"network": name} | settings)
+    spec = TrainSpec.parse({"network": name} | settings)
     return make_network(spec, (6,), 4)
 
 

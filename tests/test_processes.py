@@ -18,7 +18,7 @@ def labels(num_rows: int, num_classes: int) -> Labels:
 
 
 def spec(process: str, **options: object) -> CandidateSpec:
-    return CandidateSpec.model_validate({"process": process} | options)
+    return CandidateSpec.parse({"process": process} | options)
 
 
 def sets(y: Labels, num_classes: int, process: str, **options: object) -> Candidates:
@@ -235,7 +235,7 @@ def test_a_setting_that_would_have_no_effect_is_refused(
     fields: dict[str, object], problem: str
 ) -> None:
     with pytest.raises(ValueError, match=problem):
-        CandidateSpec.model_validate(fields)
+        CandidateSpec.parse(fields)
 
 
 def test_options_at_their_default_change_nothing() -> None:

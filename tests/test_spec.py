@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from pllbench.method import Hparams
 from pllbench.spec import (
     CandidateSpec,
-    Frozen,
     RunSpec,
     TrainSpec,
     ViewSpec,
     one_line,
     require_keys,
 )
+from pllbench.values import Values
 
 FIELDS: dict[str, Any] = {
     "method": "rc",
@@ -93,7 +93,7 @@ def train(**fields: Any) -> RunSpec:
 
 
 def test_every_field_has_another_value_here() -> None:
-    parts: dict[str, type[Frozen]] = {
+    parts: dict[str, type[Values]] = {
         "train": TrainSpec,
         "views": ViewSpec,
         "candidates": CandidateSpec,
@@ -117,7 +117,7 @@ def test_a_copy_has_an_id_of_its_own(deep: bool) -> None:
     assert other.model_copy(update={"seed": 0}, deep=deep).run_id == first == SPEC.run_id
     assert SPEC.model_copy(deep=deep) == SPEC
     assert pickle.loads(pickle.dumps(SPEC)) == SPEC
-    assert "run_id" not in SPEC.model_dump() | SPEC.identity()
+    assert not {"run_id", "identity"} & {*SPEC.model_dump(), *SPEC.identity}
 
 
 @pytest.mark.parametrize("path", OTHER_VALUES)
@@ -136,7 +136,7 @@ def test_specs_that_differ_in_one_field_are_all_different_runs() -> None:
 def test_the_id_of_a_spec_never_changes() -> None:
     """Fails if an edit would orphan every stored record: then CORE_VERSION must be bumped."""
     old = SPEC.model_copy(update={"core_version": 1})
-    assert old.identity() == {
+    assert old.identity == {
         "method": "rc",
         "version": 1,
         "hparams": {"tau": 1.0},
@@ -174,7 +174,6 @@ def test_a_hyperparameter_counts_by_being_changed() -> None:
         SPEC.model_copy(update={"hparams": {"reduction": "mean", "tau": 1.0}}),
         RunSpec(**dict(reversed(FIELDS.items()))),
         RunSpec(**FIELDS, data_seed=None, holdout=0, train=TrainSpec(), views=ViewSpec()),
-        RunSpec(**FIELDS | {"seed": 0.0, "version": 1.0}),
         RunSpec(
             **FIELDS | {"candidates": {"q": np.arange(0.1, 0.4, 0.1)[2], "process": "uniform"}}
         ),
@@ -186,8 +185,8 @@ def test_spelling_does_not_change_the_id(same: RunSpec) -> None:
 
 
 def test_whole_numbers_and_floats_are_one_value() -> None:
-    assert train(lr=1, epochs=5.0).run_id == train(lr=1.0, epochs=5).run_id
-    assert train(milestones=[0.5, 1]).run_id == train(milestones=(0.5, 1.0)).run_id
+    assert train(lr=1).run_id == train(lr=1.0).run_id
+    assert train(milestones=(0.5, 1)).run_id == train(milestones=(0.5, 1.0)).run_id
     changed = {"hparams": {"a": 1, "b": 2}, "changed": ("b", "a")}
     in_order = changed | {"changed": ("a", "b")}
     assert RunSpec(**FIELDS | changed).run_id == RunSpec(**FIELDS | in_order).run_id
@@ -223,7 +222,7 @@ specs = st.builds(
 def test_json_round_trip_keeps_spec_and_id(spec: RunSpec, data: st.DataObject) -> None:
     names = st.sets(st.sampled_from(sorted(spec.hparams))) if spec.hparams else st.just(set[str]())
     spec = spec.model_copy(update={"changed": tuple(data.draw(names))})
-    back = RunSpec.model_validate(json.loads(spec.model_dump_json()))
+    back = RunSpec.parse(json.loads(spec.model_dump_json()))
     assert back == spec
     assert back.run_id == spec.run_id
 
@@ -238,11 +237,11 @@ FLOATS = [
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -1.0])
 @pytest.mark.parametrize(("model", "name"), FLOATS)
-def test_numbers_are_finite_and_in_range(model: type[BaseModel], name: str, value: float) -> None:
+def test_numbers_are_finite_and_in_range(model: type[Values], name: str, value: float) -> None:
     fields = FIELDS if model is RunSpec else {"process": "uniform", "q": 0.3}
     fields = {} if model in (TrainSpec, ViewSpec) else fields
     with pytest.raises(ValidationError, match=name):
-        model.model_validate(fields | {name: value})
+        model.parse(fields | {name: value})
 
 
 def test_hyperparameters_are_finite() -> None:
@@ -267,7 +266,7 @@ def test_hyperparameters_are_finite() -> None:
         (CandidateSpec, {"process": "uniform", "q": 1.5}, "here: q: Input should be less"),
         (CandidateSpec, {"q": 0.5}, "here: process: Field required"),
         (TrainSpec, {"epoch": 3}, "here: unknown key 'epoch', did you mean epochs?"),
-        (TrainSpec, {"lr": "fast"}, "here: lr: Input should be a valid number, unable to parse"),
+        (TrainSpec, {"lr": "fast"}, "here: lr: Input should be a valid number, got 'fast'"),
         (
             RunSpec,
             FIELDS | {"train": {"batchsize": 3}},
@@ -279,11 +278,11 @@ def test_hyperparameters_are_finite() -> None:
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(
-    model: type[Frozen], fields: dict[str, Any], message: str
+    model: type[Values], fields: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ValidationError) as error:
-        model.model_validate(fields)
-    line = one_line(error.value, "here")
+        model.parse(fields)
+    line = one_line(error.value, "here", model)
     assert "\n" not in line
     assert line.startswith(message)
 

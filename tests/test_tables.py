@@ -103,7 +103,7 @@ def test_two_rows_may_share_their_runs() -> None:
 
 
 def test_a_benchmarks_variant_has_its_own_label() -> None:
-    variant = Variant.model_validate({"base": "cc", "label": "CC short", "train": {"epochs": 5}})
+    variant = Variant.parse({"base": "cc", "label": "CC short", "train": {"epochs": 5}})
     protocol = PROTOCOL.model_copy(update={"variants": {"cc-short": variant}})
     spec = make_spec(train={"epochs": 5})
     record = make_record(spec, 90)

@@ -9,7 +9,7 @@ from torch import Tensor
 from pllbench import datasets
 from pllbench.candidates import audit
 from pllbench.datasets import Dataset
-from pllbench.spec import CandidateSpec
+from pllbench.spec import CandidateSpec, Policy
 from pllbench.task import Task, make_task
 from tests.factories import CPU, NUM_CLASSES, make_dataset, make_small_task, make_spec
 
@@ -145,12 +145,13 @@ def test_a_row_without_its_true_label_needs_permission() -> None:
 
 
 def test_q_and_policy_reach_the_candidate_sets() -> None:
+    settings: list[tuple[float, Policy]] = [(0.0, "free"), (0.0, "force"), (1.0, "free")]
     sizes = [
         make_small_task(make_spec(candidates=CandidateSpec(process="uniform", q=q, policy=policy)))
         .candidates.sum(1)
         .double()
         .mean()
         .item()
-        for q, policy in [(0.0, "free"), (0.0, "force"), (1.0, "free")]
+        for q, policy in settings
     ]
     assert sizes == [1.0, 2.0, 4.0]

@@ -107,14 +107,14 @@ def declarations(cls: AnyMethod) -> None:
     require(known, f'labels is {cls.labels!r}, neither "candidates" nor "true"')
     hparams_type = cls.hparams_type
     require(issubclass(hparams_type, Hparams), "hparams_type is no subclass of Hparams")
-    for key, value in (("frozen", True), ("extra", "forbid")):
+    for key, value in (("frozen", True), ("extra", "forbid"), ("strict", True)):
         kept = hparams_type.model_config.get(key) == value
         require(kept, f"{hparams_type.__name__} gives up {key} = {value!r} of Hparams")
     for name, field in hparams_type.model_fields.items():
         require(not field.is_required(), f"hyperparameter {name} has no default")
         require(bool(field.description), f"hyperparameter {name} has no docstring")
     hparams = hparams_type()
-    stored = hparams_type.model_validate(hparams.model_dump(mode="json"))
+    stored = hparams_type.parse(hparams.model_dump(mode="json"))
     require(stored == hparams, "its default hyperparameters do not survive JSON, as records do")
     task = toy_task(32, cls.labels)
     views = build(toy_spec(cls), cls, task).views  # refuses unknown roles

@@ -97,7 +97,7 @@ def logit_gradient(network: nn.Module, num_views: int = 1) -> Tensor:
 
 def make(cls: type[M], problem: Problem, **hparams: object) -> M:
     """The method with its default hyperparameters but for the given ones."""
-    return cls(problem, cls.hparams_type.model_validate(hparams))
+    return cls(problem, cls.hparams_type.parse(hparams))
 
 
 def start_epoch(method: Method[Any], epoch: int) -> None:

@@ -285,7 +285,7 @@ def test_without_auxiliary_there_is_one_network() -> None:
 @pytest.mark.parametrize("test_net", ["auxiliary", "ensemble"])
 def test_a_test_network_that_is_switched_off_is_refused(test_net: str) -> None:
     with pytest.raises(ValidationError, match="needs the auxiliary network"):
-        AsyCoHparams.model_validate({"auxiliary": False, "test_net": test_net})
+        AsyCoHparams.parse({"auxiliary": False, "test_net": test_net})
 
 
 @pytest.mark.parametrize(
