@@ -2,14 +2,15 @@
 
     python benchmarks/overhead.py [--json] [--runs N] [--jobs N] [--records N,N,...]
 
-runs: a grid of tiny runs (CC on digits, one epoch, one run a seed), after a few that warm up. All
-that is not `train` itself is overhead, in milliseconds of processor time a run, so that other work
-on the machine does not count. `runner_ms` is that of the runner's process: planning, scheduling,
-the live display, records, the table at the end. `worker_ms` is that of `execute` without `train`:
-data set, split, candidate sets, checkpoint, provenance; here, in turns with `train` alone, the
-median of the differences. A worker's end of the pipe is in neither. Beside them, in wall time:
-`slot_ms`, jobs * time of the grid / runs, which is what a run takes of a worker; it has the waiting
-for the disk in it, and for other work on the machine.
+runs: a grid of tiny runs (CC on digits, one epoch, one run a seed), after a few that warm up, in
+milliseconds of processor time a run, so that other work on the machine does not count. A run itself
+is `task_ms`, its split, candidate sets and statistics, and `training_ms`. All else is overhead:
+`runner_ms` is that of the runner's process: planning, scheduling, the live display, records, the
+table at the end. `worker_ms` is that of `execute` beyond the run itself: data set, checkpoint,
+provenance; here, in turns with the run alone, the median of the differences. A worker's end of the
+pipe is in neither. Beside them, in wall time: `slot_ms`, jobs * time of the grid / runs, which is
+what a run takes of a worker; it has the waiting for the disk in it, and for other work on the
+machine.
 
 records: `table` and `status` as whole processes, start of Python and imports included, over folders
 of fabricated records, a fifth as many cells: seconds of processor and of wall time. `growth` is
@@ -82,32 +83,35 @@ def time_runs(number: int, jobs: int) -> dict[str, float]:
         printing.to_text(tables.build(found, default_protocol(), planned=planned), "markdown")
         runner, wall = time.process_time() - clock, time.perf_counter() - wall
     assert summary.done == number, summary.failed
-    worker, training = time_work([run.spec for run in planned[:TURNS]])
+    work = time_work([run.spec for run in planned[:TURNS]])
     return {
-        "overhead_ms": 1000 * runner / number + worker,
+        "overhead_ms": 1000 * runner / number + work["worker_ms"],
         "runner_ms": 1000 * runner / number,
-        "worker_ms": worker,
-        "training_ms": training,
+        **work,
         "slot_ms": 1000 * jobs * wall / number,
         "runs": number,
         "jobs": jobs,
     }
 
 
-def time_work(specs: Sequence[RunSpec]) -> tuple[float, float]:
-    """Median processor time in milliseconds of `execute` without `train`, and of `train`."""
-    dataset = datasets.load("digits", Path())
-    beyond, training = [], []
+def time_work(specs: Sequence[RunSpec]) -> dict[str, float]:
+    """Median processor time in milliseconds of a run's parts, and of `execute` beyond them."""
+    dataset, cls = datasets.load("digits", Path()), load_method(specs[0].method)
+    found: dict[str, list[float]] = {"worker_ms": [], "task_ms": [], "training_ms": []}
     with tempfile.TemporaryDirectory() as folder:
         for spec in specs:
-            task, cls = make_task(spec, dataset, torch.device("cpu")), load_method(spec.method)
-            clock = time.process_time()
+            clocks = [time.process_time()]
+            task = make_task(spec, dataset, torch.device("cpu"))
+            clocks.append(time.process_time())
             train(spec, cls, task)
-            middle = time.process_time()
+            clocks.append(time.process_time())
             execute(Job(spec, Path(), "cpu", checkpoint=Path(folder) / "checkpoint.pt"))
-            training.append(1000 * (middle - clock))
-            beyond.append(1000 * (time.process_time() - middle) - training[-1])
-    return statistics.median(beyond), statistics.median(training)
+            clocks.append(time.process_time())
+            parts = 1000 * np.diff(clocks)
+            for name, value in zip(("task_ms", "training_ms"), parts, strict=False):
+                found[name].append(value)
+            found["worker_ms"].append(parts[2] - parts[0] - parts[1])
+    return {name: statistics.median(values) for name, values in found.items()}
 
 
 # Records.

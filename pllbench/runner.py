@@ -38,7 +38,6 @@ class Options:
         device: auto, cpu or cuda.
         noisy: candidate sets may lack the true label.
         checkpoint_every: epochs between two checkpoints of a run.
-        places: runs at a time.
     """
 
     results: Path
