@@ -1,5 +1,7 @@
 """What a table says, however it is printed: columns, cells, rows, blocks."""
 
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -42,20 +44,59 @@ def with_interval(difference: float, low: float | None, high: float | None) -> s
     return f"{text} [{low:+.{DECIMALS}f}, {high:+.{DECIMALS}f}]"
 
 
+def title_of(dataset: str) -> str:
+    """A data set as printed."""
+    return DATASETS[dataset].title if dataset in DATASETS else dataset
+
+
+def parts_of(candidates: str) -> tuple[str, ...]:
+    """A candidate process as --candidates takes it, apart: its name, then each option."""
+    process, colon, options = candidates.partition(":")
+    return (process, *options.split(",")) if colon else (process,)
+
+
+def sheet_titles(
+    places: Iterable[tuple[str, str | None]],
+) -> dict[tuple[str, str | None], str]:
+    """The title of the sheet that each pair of data set and `Column.candidates` is printed in.
+
+    A data set is one sheet, but where it has several processes. The title names the process where
+    there are several, or it has options. What learns from true labels joins a single process.
+    """
+    processes: dict[str, list[str]] = defaultdict(list)
+    places = dict.fromkeys(places)
+    for dataset, candidates in places:
+        processes[dataset] += [candidates] if candidates else []
+    titles = {}
+    for dataset, candidates in places:
+        known = processes[dataset]
+        shown = known[0] if len(known) == 1 else candidates or ""
+        named = len(known) > 1 or len(parts_of(shown)) > 1
+        parts = parts_of(shown) if named and shown else ()
+        titles[dataset, candidates] = ", ".join((title_of(dataset), *parts))
+    return titles
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """Where a cell's candidate sets come from.
 
     Attributes:
         dataset: name of the data set.
-        candidates: name of the generating process; "real" for sets that come with the data; None
-            for methods that learn from true labels.
+        candidates: the generating process as --candidates takes it, with the options that differ
+            from their defaults; "real" for sets that come with the data; None for methods that
+            learn from true labels.
         q: rate of the process, where there is one.
     """
 
     dataset: str
     candidates: str | None
     q: float | None
+
+    @property
+    def process(self) -> str | None:
+        """Name of the process, without its options."""
+        return parts_of(self.candidates)[0] if self.candidates else None
 
 
 @dataclass(frozen=True)  # no slots: its summary is asked for often, and kept
@@ -154,14 +195,25 @@ class Block:
     @property
     def title(self) -> str:
         """The data set as printed."""
-        return DATASETS[self.dataset].title if self.dataset in DATASETS else self.dataset
+        return title_of(self.dataset)
 
-    def heading(self, column: Column) -> str:
-        """Printed head of a column; names the process where the block has several."""
-        if column.q is None:
-            return f"{column.candidates} candidate sets" if len(self.columns) > 1 else "accuracy"
+    def parts(self, column: Column) -> tuple[str, ...]:
+        """What tells a column: its process, where the block has several or it has options; its q.
+
+        Nothing where there is nothing to tell.
+        """
+        assert column.candidates is not None
+        process, *options = parts_of(column.candidates)
         several = len({c.candidates for c in self.columns}) > 1
-        return f"{column.candidates}, q = {column.q:g}" if several else f"q = {column.q:g}"
+        rate = () if column.q is None else (f"q = {column.q:g}",)
+        if not (several or options):
+            return rate
+        return (process if rate else f"{process} candidate sets", *options, *rate)
+
+    @property
+    def heads(self) -> list[tuple[str, ...]]:
+        """Printed heads of its columns, in parts; one where only references have run."""
+        return [self.parts(column) or ("accuracy",) for column in self.columns] or [("accuracy",)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,8 @@ class Compared:
         method: the method or variant, as --methods takes it.
         label: the printed row.
         dataset: name of the data set.
-        candidates: where candidate sets come from; None for methods that learn from true labels.
+        candidates: where our candidate sets come from, as --candidates takes it; where nothing has
+            run, the paper's process; None for methods that learn from true labels.
         q: rate of the process; None where there is none.
         select: selection rule of our accuracy.
         published_mean: as printed.
@@ -72,7 +73,7 @@ def compare(tables: Sequence[Table], published: Sequence[Published]) -> list[Com
         for table in tables
         for row, cell in table.cells
         for entry in published
-        if entry.matches(row.name, cell.column.dataset, cell.column.candidates, cell.column.q)
+        if entry.matches(row.name, cell.column.dataset, cell.column.process, cell.column.q)
     ]
     if not found:
         raise ValueError("--compare paper: the paper has no number for any cell here")
@@ -107,7 +108,8 @@ def _entry(entry: Published, label: str, select: Select) -> Compared:
 
 
 def _compared(entry: Published, row: Row, cell: Cell, select: Select) -> Compared:
-    found = replace(_entry(entry, row.label, select), q=cell.column.q)
+    at = cell.column
+    found = replace(_entry(entry, row.label, select), candidates=at.candidates, q=at.q)
     ours = cell.summary
     verdict: Verdict = "too few"
     if ours is None:  # there may be runs, without a value under this rule

@@ -24,7 +24,8 @@ class Entry:
         method: the method or variant, as --methods takes it.
         label: the printed row.
         dataset: name of the data set.
-        candidates: generating process, or "real"; None for methods that learn from true labels.
+        candidates: generating process, as --candidates takes it, or "real"; None for methods that
+            learn from true labels.
         q: rate of the process; None where there is none.
         network: encoder of the runs.
         epochs: their length.
@@ -102,7 +103,7 @@ def to_markdown(table: Table) -> str:
     """A table for each data set, then the caption; best is bold, second in <ins>."""
     parts = []
     for block in table.blocks:
-        heads = [block.title, *_headings(block)]
+        heads = [block.title, *_headings(block, ", ")]
         lines = [markdown_line(map(escape, heads)), "| :-- |" + " --: |" * (len(heads) - 1)]
         lines += [
             markdown_line([escape(row.label), *map(_markdown, _spread(row, block))])
@@ -139,8 +140,9 @@ def new_grid() -> Grid:
     return Grid(box=box.SIMPLE_HEAD, padding=padding, show_edge=False, pad_edge=False)
 
 
-def _headings(block: Block) -> list[str]:
-    return [block.heading(column) for column in block.columns] or ["accuracy"]
+def _headings(block: Block, separator: str) -> list[str]:
+    """The head of each printed column, of parts between separators."""
+    return [separator.join(parts) for parts in block.heads]
 
 
 def _spread(row: Row, block: Block) -> Sequence[Cell | None]:
@@ -167,11 +169,11 @@ def _markdown(cell: Cell | None) -> str:
 
 def _grids(block: Block, width: int, styled: bool) -> Iterator[Grid]:
     """The block as one table, or several side parts where `width` is too small for one."""
-    heads = _headings(block)
+    heads = _headings(block, "\n")
     rows = [(row, [_text(c, styled) for c in _spread(row, block)]) for row in block.rows]
     label = min(max(len(row.label) for row in block.rows), max(16, width // 3)) + GAP
     cell = max(len(line) for _, cells in rows for c in cells for line in c.plain.split("\n"))
-    cell = max(cell, *map(len, heads)) + GAP
+    cell = max(cell, *(len(line) for head in heads for line in head.split("\n"))) + GAP
     fit = max(1, (width + GAP - label) // cell)
     for first in range(0, len(heads), fit):
         grid = new_grid()

@@ -144,7 +144,7 @@ def to_latex(table: Table, label: str = "tab:pllbench") -> str:
 def _letters(table: Table, width: int) -> int:
     """How many letters wide a table is without its rows' names, a gap counted as two."""
     texts = [f"{cell.number} {cell.note}" for _, cell in table.cells]
-    texts += [block.heading(column) for block in table.blocks for column in block.columns]
+    texts += [part for block in table.blocks for parts in block.heads for part in parts]
     title = max(len(block.title) for block in table.blocks)
     return title + 2 + width * (max(map(len, texts)) + 2)
 
@@ -193,7 +193,7 @@ def _environment(
 
 
 def _block(block: Block) -> list[str]:
-    heads = [_heading(block.heading(column)) for column in block.columns] or ["Accuracy"]
+    heads = list(map(_heading, block.heads))
     rows = [_row(row, len(heads)) for row in block.rows]
     if block.improvement:
         rows += [_improvement(block.improvement)]
@@ -205,9 +205,12 @@ def _block(block: Block) -> list[str]:
     ]
 
 
-def _heading(text: str) -> str:
-    before, found, rate = text.rpartition("q = ")
-    return f"{escape(before)}$q$ = {rate}" if found else escape(text[:1].upper() + text[1:])
+def _heading(parts: Sequence[str]) -> str:
+    """The head of a column, its parts below one another."""
+    first, *others = [_SYMBOL.sub(r"$\g<0>$", escape(part)) for part in parts]
+    lines = (first[:1].upper() + first[1:], *others)
+    below = r" \\ ".join(lines)
+    return rf"\shortstack{{{below}}}" if others else below
 
 
 def _row(row: Row, width: int) -> list[str]:

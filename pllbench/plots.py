@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from pydantic import JsonValue
 
-from pllbench.cells import Block, Cell, Column, Row, Table
+from pllbench.cells import Block, Cell, Column, Row, Table, sheet_titles
 from pllbench.figures import Draw, Look, Looks, figure_of, looks_of
 from pllbench.records import Curves
 from pllbench.statistics import Summary
@@ -25,9 +25,13 @@ def accuracy(table: Table) -> Figure:
     """
     panels: list[Draw] = []
     for block in table.blocks:
-        for process in dict.fromkeys(column.candidates for column in block.columns) or [None]:
-            columns = [c for c in block.columns if c.candidates == process and c.q is not None]
-            panels.append(_against_q(block, columns) if columns else _dots(block))
+        found = dict.fromkeys(column.candidates for column in block.columns) or {None: None}
+        titles = sheet_titles((block.dataset, candidates) for candidates in found)
+        for (_, candidates), title in titles.items():
+            columns = [c for c in block.columns if c.candidates == candidates and c.q is not None]
+            panels.append(
+                _against_q(block, columns, title) if columns else _dots(block, candidates, title)
+            )
     return figure_of(panels, _looks(table), across=3)
 
 
@@ -45,7 +49,7 @@ def noise(table: Table, columns: CurvesById) -> Figure:
         for column in block.columns:
             rows = _rows(block, column)
             if any(_stack(cell, columns, "class_noise") is not None for _, cell in rows):
-                title = f"{block.title}, {block.heading(column)}" if column.q else block.title
+                title = ", ".join((block.title, *block.parts(column)))
                 panels += [
                     _over_epochs(title, rows, columns, (name, words)) for name, words in named
                 ]
@@ -67,9 +71,7 @@ def curves(table: Table, columns: CurvesById) -> Figure:
     panels = []
     for block in table.blocks:
         for column in block.columns or [None]:
-            title = block.title
-            if column and column.q is not None:
-                title = f"{block.title}, {block.heading(column)}"
+            title = ", ".join((block.title, *(block.parts(column) if column else ())))
             rows = _rows(block, column)
             panels.append(_over_epochs(title, rows, columns, ("accuracy", "test accuracy (%)")))
     return figure_of(panels, _looks(table), across=3)
@@ -134,7 +136,7 @@ def _looks(table: Table) -> Looks:
 
 def _heading(block: Block, column: Column) -> str:
     """Names a column in a legend."""
-    return block.heading(column) if column.q is not None else f"{column.candidates} candidate sets"
+    return ", ".join(block.parts(column)) or f"{column.candidates} candidate sets"
 
 
 def _against(name: str, title: str, lines: Mapping[str, Mapping[float, Cell]]) -> Draw:
@@ -162,7 +164,7 @@ def _rows(block: Block, column: Column | None) -> list[tuple[Row, Cell]]:
     ]
 
 
-def _against_q(block: Block, columns: Sequence[Column]) -> Draw:
+def _against_q(block: Block, columns: Sequence[Column], title: str) -> Draw:
     rates = [column.q for column in columns if column.q is not None]
     gap = min(np.diff(rates), default=0.2)
 
@@ -181,8 +183,7 @@ def _against_q(block: Block, columns: Sequence[Column]) -> Draw:
         for row in block.rows:
             if row.reference:
                 _draw_level(axes, row, looks[row.label])
-        several = len({column.candidates for column in block.columns}) > 1
-        axes.set_title(f"{block.title}, {columns[0].candidates}" if several else block.title)
+        axes.set_title(title)
         axes.set_xticks(rates, [f"{q:g}" for q in rates])
         axes.set_xlim(min(rates) - gap / 2, max(rates) + gap / 2)
         axes.set_xlabel("q")
@@ -226,9 +227,14 @@ def _draw_level(axes: Axes, row: Row, look: Look) -> None:
             axes.axhspan(found.mean - std, found.mean + std, color="0.5", alpha=0.2, linewidth=0)
 
 
-def _dots(block: Block) -> Draw:
+def _dots(block: Block, candidates: str | None, title: str) -> Draw:
     def draw(axes: Axes, looks: Looks) -> set[str]:
-        rows = [(r, c, c.summary) for r in block.rows for c in r.cells if c and c.summary]
+        rows = [
+            (row, cell, cell.summary)
+            for row in block.rows
+            for cell in row.cells
+            if cell and cell.summary and (row.reference or cell.column.candidates == candidates)
+        ]
         for y, (row, _, found) in enumerate(rows):
             look = looks[row.label]
             axes.errorbar(
@@ -240,7 +246,7 @@ def _dots(block: Block) -> Draw:
                 linestyle="none",
                 capsize=2,
             )
-        axes.set_title(block.title)
+        axes.set_title(title)
         axes.set_yticks(range(len(rows)), [looks[row.label].label for row, *_ in rows])
         axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.set_xlabel("test accuracy (%)")

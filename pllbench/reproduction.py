@@ -5,8 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from pllbench.catalogue import DATASETS
-from pllbench.cells import MISSING, with_interval, with_std
+from pllbench.cells import MISSING, sheet_titles, with_interval, with_std
 from pllbench.comparison import Compared, Verdict
 from pllbench.records import Record, Select
 from pllbench.sheets import Report, Sheet
@@ -97,23 +96,23 @@ def _counts(scored: Sequence[Scored]) -> Sheet:
 
 
 def _sheets(scored: Scored) -> list[Sheet]:
-    """A sheet a data set; what is said of all runs stands below the last."""
+    """A sheet a data set and process; what is said of all runs stands below the last."""
     rules = _rules(scored.compared)
     heads = ["Method", "q", "Published", "n"]
     for rule in rules:
         heads += [rule, "Difference", "Verdict"]
-    datasets: dict[str, list[Compared]] = defaultdict(list)
+    titles = sheet_titles((entry.dataset, entry.candidates) for entry in scored.compared)
+    parts: dict[str, list[Compared]] = defaultdict(list)
     for entry in scored.compared:
-        datasets[entry.dataset].append(entry)
+        parts[titles[entry.dataset, entry.candidates]].append(entry)
     sheets = []
-    for name, found in datasets.items():
+    for title, found in parts.items():
         lines: dict[tuple[str, str, float | None], list[Compared]] = defaultdict(list)
         for entry in found:
             lines[entry.source, entry.label, entry.q].append(entry)
-        known = DATASETS[name].title if name in DATASETS else name
         sheets.append(
             Sheet(
-                title=scored.title if len(datasets) == 1 else f"{scored.title}: {known}",
+                title=scored.title if len(parts) == 1 else f"{scored.title}: {title}",
                 heads=tuple(heads),
                 rows=tuple(map(_line, lines.values())),
                 num_labels=2,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from pllbench.protocol import Cell, Protocol, merge
-from pllbench.spec import PROCESS_OPTIONS, CandidateSpec, RunSpec, TrainSpec, ViewSpec
+from pllbench.spec import RunSpec, TrainSpec, ViewSpec
 from pllbench.values import Values
 
 
@@ -46,7 +46,10 @@ def printed_name(name: str, protocol: Protocol) -> str:
 
 
 def differences(spec: RunSpec, name: str, protocol: Protocol) -> list[str]:
-    """Every setting of a run that is not what the protocol resolves for `name`, as `key=value`."""
+    """Every setting of a run that is not what the protocol resolves for `name`, as `key=value`.
+
+    But for its candidate process and the options of that, which belong to the column.
+    """
     cell = Cell(name, spec.method, spec.dataset, spec.q, spec.kind)
     expected = merge(protocol.settings_of(cell))
     found = [
@@ -62,11 +65,6 @@ def differences(spec: RunSpec, name: str, protocol: Protocol) -> list[str]:
         found += [
             f"{key}={_brief(value)}" for key, value in actual if value != getattr(wanted, key)
         ]
-    if spec.candidates:
-        for key in PROCESS_OPTIONS[spec.candidates.process]:
-            value = getattr(spec.candidates, key)
-            if value != expected.candidates.get(key, CandidateSpec.model_fields[key].default):
-                found.append(f"{key}={_brief(value)}")
     if spec.holdout != (expected.holdout or 0.0):
         found.append(f"holdout={spec.holdout:g}")
     if spec.data_seed != expected.data_seed:

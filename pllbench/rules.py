@@ -3,8 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from pllbench.catalogue import DATASETS
-from pllbench.cells import Cell, Row, Table
+from pllbench.cells import Cell, Row, Table, sheet_titles
 from pllbench.formats import entries
 from pllbench.records import Select
 from pllbench.sheets import Report, Sheet
@@ -23,17 +22,19 @@ HEADS: Mapping[Select, str] = {
 
 
 def side_by_side(tables: Mapping[Select, Table]) -> Report:
-    """One sheet a data set, a line a cell, a column a rule; `tables` are of the same runs.
+    """A sheet a data set and process, a line a cell, a column a rule.
 
-    A rule without a table has no value for any run here, and is named.
+    `tables` are of the same runs. A rule without one has no value for any run here, and is named.
     """
     shown = [rule for rule in ORDER if rule in tables]
     lines: dict[str, list[tuple[str, ...]]] = defaultdict(list)
-    for parts in zip(*(tables[rule].cells for rule in shown), strict=True):
-        row, cell = parts[0]
-        lines[cell.column.dataset].append(_line(row, cell, [cell for _, cell in parts]))
     first = tables[shown[0]]
     cells = [cell for _, cell in first.cells]
+    titles = sheet_titles((cell.column.dataset, cell.column.candidates) for cell in cells)
+    for parts in zip(*(tables[rule].cells for rule in shown), strict=True):
+        row, cell = parts[0]
+        title = titles[cell.column.dataset, cell.column.candidates]
+        lines[title].append(_line(row, cell, [cell for _, cell in parts]))
     notes = [f"{first.title}."] if first.title else []
     notes += [
         f"Test accuracy (%), {spread(cells)}.",
@@ -49,12 +50,12 @@ def side_by_side(tables: Mapping[Select, Table]) -> Report:
         title="",
         sheets=tuple(
             Sheet(
-                title=DATASETS[name].title if name in DATASETS else name,
+                title=title,
                 heads=("Method", "q", *(HEADS[rule] for rule in shown)),
                 rows=tuple(rows),
                 num_labels=2,
             )
-            for name, rows in lines.items()
+            for title, rows in lines.items()
         ),
         notes=(*notes, *first.notes[1:]),
         entries=[entry for rule in shown for entry in entries(tables[rule])],

@@ -78,10 +78,12 @@ def _kind(spec: RunSpec) -> tuple[str, str, str]:
 
 
 def name_of(run: PlannedRun) -> str:
-    """A run in words: label, data set, q and seed."""
+    """A run in words: label, data set, candidate process unless plainly uniform, q and seed."""
     spec = run.spec
+    process = spec.candidates.text if spec.candidates else "uniform"
+    where = spec.dataset if process == "uniform" else f"{spec.dataset} {process}"
     q = "" if spec.q is None else f" q={spec.q:g}"
-    return f"{run.label} · {spec.dataset}{q} · seed {spec.seed}"
+    return f"{run.label} · {where}{q} · seed {spec.seed}"
 
 
 def selection_status(planned: Sequence[PlannedRun], results: Path) -> Status:

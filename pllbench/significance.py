@@ -1,9 +1,10 @@
 """Whether differences in a table are real: paired tests over seeds, ranks over data sets."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pllbench.cells import DECIMALS, MISSING, Block, Cell, Row, Table, with_interval
+from pllbench.cells import DECIMALS, MISSING, Block, Cell, Row, Table, sheet_titles, with_interval
 from pllbench.records import Select
 from pllbench.sheets import Report, Sheet
 from pllbench.statistics import (
@@ -35,7 +36,7 @@ class PairedTest:
         against: the other one.
         label: how the other one is printed.
         dataset: name of the data set.
-        candidates: where candidate sets come from.
+        candidates: where candidate sets come from, as --candidates takes it.
         q: rate of the process; None where there is none.
         select: selection rule.
         n: number of pairs; 0 where runs are missing.
@@ -121,18 +122,19 @@ def ranks(table: Table) -> tuple[Ranks, tuple[str, ...]]:
 
 
 def to_report(tests: Sequence[PairedTest], table: Table) -> Report:
-    """The tests, a sheet a data set; and the average ranks, where there are several data sets."""
-    sheets = []
+    """The tests, a sheet a data set and process; and ranks, where there are several data sets."""
     method = _labels(table.blocks)[tests[0].method]
     wilcoxon = any(test.wilcoxon_p is not None for test in tests)
     heads = ["Against", "q", "n", "Difference", "p (t)", "Holm"]
     heads += ["p (Wilcoxon)", "Holm"] * wilcoxon
-    for block in table.blocks:
-        rows = [test for test in tests if test.dataset == block.dataset]
-        if rows:
-            lines = tuple(_line(test)[: len(heads)] for test in rows)
-            title = f"{method} on {block.title}"
-            sheets.append(Sheet(title, tuple(heads), lines, num_labels=2, breaks=(4, 6)))
+    titles = sheet_titles((test.dataset, test.candidates) for test in tests)
+    lines: dict[str, list[tuple[str, ...]]] = defaultdict(list)
+    for test in tests:
+        lines[titles[test.dataset, test.candidates]].append(_line(test)[: len(heads)])
+    sheets = [
+        Sheet(f"{method} on {title}", tuple(heads), tuple(rows), num_labels=2, breaks=(4, 6))
+        for title, rows in lines.items()
+    ]
     notes = [f"{table.title}."] if table.title else []
     if len([block for block in table.blocks if block.columns]) > 1:
         try:

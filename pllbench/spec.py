@@ -130,6 +130,17 @@ class CandidateSpec(Values):
     annotator_epochs: int = Field(default=50, ge=1)
     """instance: length of the annotator's run."""
 
+    @property
+    def text(self) -> str:
+        """The process and its options that differ from their defaults, as --candidates takes it."""
+        declared = type(self).model_fields
+        options = [
+            f"{key}={value:.10g}" if isinstance(value, float) else f"{key}={value}"
+            for key in PROCESS_OPTIONS[self.process]
+            if (value := getattr(self, key)) != declared[key].default
+        ]
+        return ":".join(filter(None, (self.process, ",".join(options))))
+
     @model_validator(mode="after")
     def _possible(self) -> Self:
         declared = type(self).model_fields

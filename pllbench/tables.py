@@ -1,8 +1,8 @@
 """From records to the content of a table: which runs are a cell, which cell is best, the caption.
 
 A row is a method or variant plus every difference from the protocol; a column is data set, process
-and q; a cell is the runs that differ in the seed alone. Nothing else is ever averaged. `formats`
-and `latex` print the result.
+with its options, and q; a cell is the runs that differ in the seed alone. Nothing else is ever
+averaged. `formats` and `latex` print the result.
 """
 
 from collections import Counter, defaultdict
@@ -150,10 +150,10 @@ def _distinguish(groups: Sequence[_Group]) -> None:
 def _cell(group: _Group, select: Select) -> Cell:
     spec = group.spec
     runs = [group.records[seed] for seed in sorted(group.records)]
-    process = spec.candidates.process if spec.candidates else "real"
+    candidates = spec.candidates.text if spec.candidates else "real"
     values = [run.result.accuracy[select] * 100 for run in runs if select in run.result.accuracy]
     return Cell(
-        column=Column(spec.dataset, None if spec.labels == "true" else process, spec.q),
+        column=Column(spec.dataset, None if spec.labels == "true" else candidates, spec.q),
         network=spec.train.network,
         epochs=spec.train.epochs,
         planned=group.planned,

@@ -15,6 +15,12 @@ from pllbench.spec import CandidateSpec, RunSpec, TrainSpec, ViewSpec
 
 PROTOCOL: Protocol = default_protocol()
 
+FREE = CandidateSpec(process="uniform", q=0.3, policy="free")
+"""Another policy than the default."""
+
+RELATIVE = CandidateSpec(process="instance", rule="max")
+"""A process without a rate, and with an option."""
+
 AUDIT = Audit(
     num_rows=80,
     num_classes=10,

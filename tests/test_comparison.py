@@ -8,7 +8,14 @@ from pllbench.comparison import Compared, compare
 from pllbench.published import load_table
 from pllbench.records import Record
 from pllbench.tables import build
-from tests.records_factory import PROTOCOL, make_plan, make_record, make_records, make_spec
+from tests.records_factory import (
+    PROTOCOL,
+    RELATIVE,
+    make_plan,
+    make_record,
+    make_records,
+    make_spec,
+)
 
 CNAE9 = load_table("cnae9")
 
@@ -73,6 +80,14 @@ def test_a_supervised_row_is_compared_once_though_it_spans_the_columns() -> None
         ("cc", 0.1),
         ("cc", 0.3),
     ]
+
+
+def test_the_paper_names_the_process_but_not_its_options() -> None:
+    records = make_records([96.0, 96.1], method="cc", dataset="svhn", candidates=RELATIVE)
+    [found] = compare([build(records, PROTOCOL)], load_table("instance_dependent"))
+    assert (found.label, found.candidates, found.q) == ("CC", "instance:rule=max", None)
+    assert found.published_mean == 96.072
+    assert found.difference == pytest.approx(-0.022)
 
 
 def test_cells_that_the_paper_does_not_have_are_refused() -> None:

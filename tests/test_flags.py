@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from pllbench.flags import SelectionFlags, candidates, names, pair, rate, seeds, with_selection
 from pllbench.grid import Selection
+from pllbench.spec import CandidateSpec
 
 
 @pytest.mark.parametrize(
@@ -104,6 +105,25 @@ def test_candidates() -> None:
     assert candidates("uniform").candidates == {"process": "uniform"}
     assert candidates("uniform:policy=free").candidates == {"process": "uniform", "policy": "free"}
     assert candidates("uniform:policy=free").reason == "--candidates uniform:policy=free"
+
+
+@pytest.mark.parametrize(
+    ("text", "q"),
+    [
+        ("uniform", 0.3),
+        ("uniform:policy=free", 0.3),
+        ("noisy:policy=resample,eta=0.0123456789", 0.3),
+        ("instance:annotator_network=small_cnn,annotator_epochs=10", 0.3),
+        ("instance:rule=max", None),
+    ],
+)
+def test_a_process_is_written_as_the_flag_takes_it(text: str, q: float | None) -> None:
+    spec = CandidateSpec.model_validate(candidates(text).candidates | {"q": q})
+    assert spec.text == text
+
+
+def test_an_option_at_its_default_is_not_written() -> None:
+    assert CandidateSpec(process="uniform", q=0.3, policy="force").text == "uniform"
 
 
 @pytest.mark.parametrize(

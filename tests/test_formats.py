@@ -19,6 +19,7 @@ from pllbench.formats import to_csv, to_json, to_markdown, to_terminal
 from pllbench.latex import to_latex
 from pllbench.layout import laid_out
 from pllbench.protocol import Benchmark
+from pllbench.spec import CandidateSpec
 from pllbench.tables import build
 from tests.records_factory import PROTOCOL, make_plan, make_records
 
@@ -41,6 +42,23 @@ def example() -> Table:
     missing = {("proden", 0.3, 1), ("proden", 0.7, 0), ("proden", 0.7, 1), ("proden", 0.7, 2)}
     done = [r for r in records if (r.spec.method, r.spec.q, r.spec.seed) not in missing]
     return build(done, PROTOCOL, planned=make_plan([r.spec for r in records]))
+
+
+def several_processes() -> Table:
+    """Two processes, one of them with options."""
+    options = CandidateSpec(process="instance", rule="max", annotator_network="small_cnn")
+    sets = CandidateSpec(process="uniform-set")
+    return build(
+        [
+            *make_records([97, 98], method="supervised"),
+            *make_records([90, 92], method="cc", candidates=sets),
+            *make_records([91, 92], method="rc", candidates=sets),
+            *make_records([80, 82], method="cc", candidates=options),
+            *make_records([78, 80], method="rc", candidates=options),
+            *make_records([93, 94], method="rc", q=0.3),
+        ],
+        PROTOCOL,
+    )
 
 
 def on_screen(table: Table, width: int, *, styled: bool = False) -> str:
@@ -73,6 +91,10 @@ PRINTED: dict[str, Callable[[], str]] = {
     "table.md": lambda: to_markdown(example()),
     "table.csv": lambda: to_csv(example()),
     "table.tex": lambda: to_latex(example()),
+    "processes.txt": lambda: on_screen(several_processes(), 80),
+    "processes.md": lambda: to_markdown(several_processes()),
+    "processes.csv": lambda: to_csv(several_processes()),
+    "processes.tex": lambda: to_latex(several_processes()),
     "layout.txt": lambda: on_screen(in_layout(), 80),
     "layout.md": lambda: to_markdown(in_layout()),
     "layout.tex": lambda: to_latex(in_layout()),

@@ -297,7 +297,6 @@ def test_every_run_of_the_protocol_is_what_the_protocol_says(everything: list[Pl
         ({"train": {"epochs": 5}}, "epochs=5"),
         ({"train": {"network": "mlp"}}, "network=mlp"),
         ({"views": {"scaling": "zscore"}}, "scaling=zscore"),
-        ({"candidates": {"policy": "free"}}, "policy=free"),
         ({"hparams": {"num_strong": 1}}, "num_strong=1"),
         ({"holdout": 0.1}, "holdout=0.1"),
         ({"data_seed": 0}, "data_seed=0"),
@@ -328,8 +327,9 @@ def test_a_process_without_a_rate_has_one_run_where_others_have_one_a_rate() -> 
         runs(methods=("rc",), datasets=("digits",), q=(0.1,), flags=(flag,))
 
 
-def test_options_of_a_process_are_shown_as_differences() -> None:
+def test_options_of_a_process_are_not_the_rows() -> None:
     given: dict[str, JsonValue] = {"process": "noisy", "eta": 0.2}
     flag = Setting(reason="--candidates noisy:eta=0.2", candidates=given)
     [run] = runs(methods=("rc",), datasets=("digits",), q=(0.1,), seeds=(0,), flags=(flag,))
-    assert run.label == "RC (eta=0.2)"
+    assert run.spec.candidates == CandidateSpec(process="noisy", q=0.1, eta=0.2)
+    assert run.label == row_of(run.spec, PROTOCOL).label == "RC"

@@ -20,7 +20,7 @@ from pllbench.layout import laid_out
 from pllbench.protocol import benchmark_names, load_benchmark
 from pllbench.tables import build
 from tests.records_factory import PROTOCOL, as_published, make_records
-from tests.test_formats import GOLDEN, example, in_layout
+from tests.test_formats import GOLDEN, example, in_layout, several_processes
 from tests.test_printing import REPORTS
 
 NAMES = (
@@ -141,6 +141,7 @@ def test_a_long_name_is_wrapped_and_a_wide_table_spans_two_columns() -> None:
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
 def test_all_tables_compile(tmp_path: Path) -> None:
     tables = [example(), in_layout(), names_table(), reference_table(), wide_table(), long_table()]
+    tables += [several_processes()]
     tables += map(benchmark_table, benchmark_names())
     fragments = [to_latex(table, f"tab:{i}") for i, table in enumerate(tables)]
     fragments += [report_to_latex(make(), f"tab:{name}") for name, make in REPORTS.items()]

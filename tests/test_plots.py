@@ -10,8 +10,9 @@ from pllbench.figures import save
 from pllbench.grid import PlannedRun
 from pllbench.plots import CurvesById, accuracy, curves, hparam, noise
 from pllbench.records import Record
+from pllbench.spec import CandidateSpec
 from pllbench.tables import build
-from tests.records_factory import PROTOCOL, make_plan, make_records
+from tests.records_factory import PROTOCOL, RELATIVE, make_plan, make_records
 
 
 def records() -> list[Record]:
@@ -50,6 +51,30 @@ def test_accuracy_has_a_panel_a_data_set() -> None:
     digits, birdsong = figure.axes
     assert [t.get_text() for t in digits.get_xticklabels()] == ["0.1", "0.3", "0.7"]
     assert [t.get_text() for t in birdsong.get_yticklabels()] == ["CC"]
+
+
+def test_accuracy_has_a_panel_a_process_with_the_rows_of_that_alone() -> None:
+    found = [
+        *make_records([90, 91], method="cc"),
+        *make_records([80, 81], method="cc", candidates=RELATIVE),
+        *make_records([82, 83], method="rc", candidates=RELATIVE),
+        *make_records([70, 71], method="cc", candidates=CandidateSpec(process="uniform-set")),
+    ]
+    figure = accuracy(build(found, PROTOCOL))
+    assert titles(figure) == [
+        "Digits, instance, rule=max",
+        "Digits, uniform",
+        "Digits, uniform-set",
+    ]
+    relative, _, sets = figure.axes
+    assert [t.get_text() for t in relative.get_yticklabels()] == ["CC", "RC"]
+    assert [t.get_text() for t in sets.get_yticklabels()] == ["CC"]
+    run_ids = columns(found)
+    assert titles(curves(build(found, PROTOCOL), run_ids)) == [
+        "Digits, instance candidate sets, rule=max",
+        "Digits, uniform, q = 0.3",
+        "Digits, uniform-set candidate sets",
+    ]
 
 
 def test_error_bars_are_sample_std_and_points_do_not_overlap() -> None:

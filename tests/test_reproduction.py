@@ -10,8 +10,9 @@ from pllbench.flags import SelectionFlags
 from pllbench.printing import to_text
 from pllbench.published import load_table
 from pllbench.reproduction import Scored, to_report
+from pllbench.spec import CandidateSpec
 from pllbench.tables import build
-from tests.records_factory import PROTOCOL, make_record, make_spec
+from tests.records_factory import PROTOCOL, make_record, make_records, make_spec
 
 RESULTS = Path(__file__).parent.parent / "results"
 CNAE9 = load_table("cnae9")
@@ -66,6 +67,22 @@ def test_several_tables_are_counted_and_those_without_runs_have_no_sheet() -> No
     )
     assert sheet.title == "CNAE-9, uniform"
     assert [entry.label for entry in report.entries][4:6] == ["CC", "RC"]
+
+
+def test_processes_with_other_options_have_sheets_of_their_own() -> None:
+    free = CandidateSpec(process="uniform", q=0.1, policy="free")
+    settings = [{}, {"candidates": free}]
+    records = [
+        record
+        for fields in settings
+        for record in make_records([93, 94], dataset="cnae9", q=0.1, **fields)
+    ]
+    table = build(records, PROTOCOL)
+    report = to_report([Scored("Ours", compare([table], CNAE9), records)])
+    assert [(sheet.title, len(sheet.rows)) for sheet in report.sheets] == [
+        ("Ours: CNAE-9, uniform", 1),
+        ("Ours: CNAE-9, uniform, policy=free", 1),
+    ]
 
 
 # The committed pages. Where these fail after new runs, make the pages anew with `pllbench table`.

@@ -8,7 +8,7 @@ import pytest
 from pllbench import records
 from pllbench.runs import Outlook, Status, folder_status, name_of, outlook, selection_status
 from pllbench.workspace import Workspace
-from tests.records_factory import make_plan, make_record, make_spec
+from tests.records_factory import FREE, make_plan, make_record, make_spec
 
 
 @pytest.fixture
@@ -61,6 +61,8 @@ def test_names_of_runs() -> None:
     generated, real = make_plan([make_spec(seed=7), make_spec(dataset="lost", q=None)])
     assert name_of(generated) == "CC · digits q=0.3 · seed 7"
     assert name_of(real) == "CC · lost · seed 0"
+    [free] = make_plan([make_spec(candidates=FREE)])
+    assert name_of(free) == "CC · digits uniform:policy=free q=0.3 · seed 0"
 
 
 def test_hours_left_are_judged_by_epochs_of_the_same_method_and_data_set() -> None:

@@ -7,7 +7,7 @@ from pllbench.records import Record
 from pllbench.sheets import Report
 from pllbench.significance import PairedTest, paired_tests, ranks, to_report
 from pllbench.tables import build
-from tests.records_factory import PROTOCOL, make_plan, make_records, on_other_sets
+from tests.records_factory import FREE, PROTOCOL, make_plan, make_records, on_other_sets
 
 CC = [90.0, 91.0, 92.5, 93.0, 94.0]
 RC = [89.0, 90.5, 92.7, 92.0, 93.1]
@@ -43,6 +43,22 @@ def test_p_values_are_adjusted_over_the_whole_table() -> None:
     smallest = min(found, key=lambda test: test.t_p or 1)
     assert len(found) == 4
     assert smallest.t_holm == pytest.approx(4 * (smallest.t_p or 0))
+
+
+def test_pairs_have_the_same_process_and_options() -> None:
+    records = [
+        *make_records(CC, method="cc"),
+        *make_records(RC, method="rc"),
+        *make_records(RC, method="cc", candidates=FREE),
+        *make_records(CC, method="rc", candidates=FREE),
+    ]
+    found = {test.candidates: test.difference for test in compared(records)}
+    assert found == {
+        "uniform": pytest.approx(0.64),
+        "uniform:policy=free": pytest.approx(-0.64),
+    }
+    titles = [sheet.title for sheet in reported(records).sheets]
+    assert titles == ["CC on Digits, uniform", "CC on Digits, uniform, policy=free"]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,9 @@ from pllbench.protocol import Variant
 from pllbench.spec import CORE_VERSION
 from pllbench.tables import build
 from tests.records_factory import (
+    FREE,
     PROTOCOL,
+    RELATIVE,
     make_plan,
     make_record,
     make_records,
@@ -154,11 +156,40 @@ def test_columns_are_sorted_by_q_and_blocks_by_the_catalogue() -> None:
     ]
     table = build(records, PROTOCOL)
     assert [block.title for block in table.blocks] == ["Digits", "BirdSong"]
-    assert [block.heading(c) for block in table.blocks for c in block.columns] == [
-        "q = 0.05",
-        "q = 0.7",
-        "accuracy",
+    assert [block.heads for block in table.blocks] == [
+        [("q = 0.05",), ("q = 0.7",)],
+        [("accuracy",)],
     ]
+
+
+def test_options_of_a_process_are_the_columns() -> None:
+    records = [
+        *make_records([90, 92], method="cc"),
+        *make_records([80, 82], method="rc"),
+        *make_records([60, 62], method="cc", candidates=FREE),
+        *make_records([70, 72], method="rc", candidates=FREE),
+        *make_records([50, 52], method="rc", candidates=RELATIVE),
+    ]
+    table = build(records, PROTOCOL)
+    [block] = table.blocks
+    assert block.heads == [
+        ("instance candidate sets", "rule=max"),
+        ("uniform", "q = 0.3"),
+        ("uniform", "policy=free", "q = 0.3"),
+    ]
+    assert numbers(table) == {
+        "CC": ["--", "91.00 ± 1.41", "61.00 ± 1.41"],
+        "RC": ["51.00 ± 1.41", "81.00 ± 1.41", "71.00 ± 1.41"],
+    }
+    marks = [[cell.mark if cell else None for cell in row.cells] for row in block.rows]
+    assert marks == [[None, "best", "second"], ["", "second", "best"]]
+
+
+def test_the_only_column_names_its_process_where_that_has_options() -> None:
+    for candidates, head in ((FREE, ("uniform", "policy=free", "q = 0.3")), (None, ("q = 0.3",))):
+        settings = {"candidates": candidates} if candidates else {}
+        [block] = build(make_records([90, 92], **settings), PROTOCOL).blocks
+        assert block.heads == [head]
 
 
 def test_references_alone_make_a_table() -> None:
