@@ -1,7 +1,7 @@
 """Whether differences in a table are real: paired tests over seeds, ranks over data sets."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pllbench.cells import DECIMALS, MISSING, Block, Cell, Row, Table, sheet_titles, with_interval
@@ -18,7 +18,7 @@ from pllbench.statistics import (
 
 NOTES = (
     "Runs at one seed share split and candidate sets: the tests are paired over seeds.",
-    "Holm: adjusted over all tests of its kind here.",
+    "Holm: adjusted over all tests of its kind here; rows that share their runs count once.",
     "The seeds resample one data set and their splits overlap, so p-values are somewhat too small.",
 )
 """How to read the tests."""
@@ -49,6 +49,7 @@ class PairedTest:
         wilcoxon_holm: adjusted over all Wilcoxon tests of the table.
         note: why there is no test: `identical`, `no spread`, `n = 1`, `incomplete` (runs are
             missing), `not paired` (other seeds, or other candidate sets at one seed).
+        run_ids: ids of the other one's runs, by seed.
     """
 
     method: str
@@ -67,6 +68,7 @@ class PairedTest:
     wilcoxon_p: float | None = None
     wilcoxon_holm: float | None = None
     note: str = ""
+    run_ids: tuple[str, ...] = ()
 
 
 def paired_tests(table: Table, name: str) -> list[PairedTest]:
@@ -157,7 +159,15 @@ def _test(
 ) -> PairedTest:
     at = (ours or theirs).column  # type: ignore[union-attr]  # one of them is a cell
     test = PairedTest(
-        name, other.name, other.label, at.dataset, at.candidates, at.q, select, note="incomplete"
+        method=name,
+        against=other.name,
+        label=other.label,
+        dataset=at.dataset,
+        candidates=at.candidates,
+        q=at.q,
+        select=select,
+        note="incomplete",
+        run_ids=theirs.run_ids if theirs else (),
     )
     if not (ours and theirs and ours.complete and theirs.complete):
         return test
@@ -183,18 +193,22 @@ def _test(
 
 
 def _adjusted(tests: Sequence[PairedTest]) -> list[PairedTest]:
-    """The tests with their Holm-adjusted p-values, each kind a family of its own."""
-    t = _holm([test.t_p for test in tests])
-    wilcoxon = _holm([test.wilcoxon_p for test in tests])
+    """The tests with their Holm-adjusted p-values, each kind a family of its own.
+
+    Rows that share their runs are one hypothesis, which counts once.
+    """
+    t = _holm({test.run_ids: test.t_p for test in tests})
+    wilcoxon = _holm({test.run_ids: test.wilcoxon_p for test in tests})
     return [
-        replace(test, t_holm=a, wilcoxon_holm=b)
-        for test, a, b in zip(tests, t, wilcoxon, strict=True)
+        replace(test, t_holm=t.get(test.run_ids), wilcoxon_holm=wilcoxon.get(test.run_ids))
+        for test in tests
     ]
 
 
-def _holm(p_values: Sequence[float | None]) -> list[float | None]:
-    adjusted = iter(holm([p for p in p_values if p is not None]))
-    return [None if p is None else next(adjusted) for p in p_values]
+def _holm(p_values: Mapping[tuple[str, ...], float | None]) -> dict[tuple[str, ...], float]:
+    """Adjusted p-values by the runs tested against; those of runs without a test are left out."""
+    known = {run_ids: p for run_ids, p in p_values.items() if p is not None}
+    return dict(zip(known, holm(list(known.values())), strict=True))
 
 
 def _score(block: Block, name: str) -> float | None:

@@ -3,6 +3,7 @@
 import pytest
 from scipy import stats
 
+from pllbench.grid import PlannedRun
 from pllbench.records import Record
 from pllbench.sheets import Report
 from pllbench.significance import PairedTest, paired_tests, ranks, to_report
@@ -43,6 +44,22 @@ def test_p_values_are_adjusted_over_the_whole_table() -> None:
     smallest = min(found, key=lambda test: test.t_p or 1)
     assert len(found) == 4
     assert smallest.t_holm == pytest.approx(4 * (smallest.t_p or 0))
+
+
+def test_rows_that_share_their_runs_are_one_hypothesis() -> None:
+    """As two variants that differ nowhere on a data set have them."""
+    ours = make_records(CC, method="cc")
+    shared = make_records([a - i for i, a in enumerate(CC)], method="rc")
+    equal = make_records([a - i for i, a in enumerate(CC)], method="proden")
+    planned = make_plan([record.spec for record in ours + shared])
+    planned += [PlannedRun("rc-again", "RC again", record.spec) for record in shared]
+    once = paired_tests(build(ours + shared, PROTOCOL, planned=planned), "cc")
+    assert [test.against for test in once] == ["rc", "rc-again"]
+    assert once[0].run_ids == once[1].run_ids == tuple(record.run_id for record in shared)
+    assert [test.t_holm for test in once] == [once[0].t_p] * 2
+    planned += make_plan([record.spec for record in equal])
+    twice = paired_tests(build(ours + shared + equal, PROTOCOL, planned=planned), "cc")
+    assert [test.t_holm for test in twice] == [pytest.approx(2 * (once[0].t_p or 1))] * 3
 
 
 def test_pairs_have_the_same_process_and_options() -> None:
