@@ -14,7 +14,7 @@ import torch
 
 from pllbench.records import move_aside, write_atomic
 
-HEADER = b"pllbench checkpoint 2\n"
+HEADER = b"pllbench checkpoint 3\n"
 """Begin of a checkpoint, with the version of its layout; a digest follows, and the rest."""
 
 DIGEST = hashlib.sha256
@@ -33,6 +33,7 @@ class State:
         optimizer: its state_dict.
         columns: per-epoch values by column.
         resumed_from: epochs at which the run went on from a checkpoint so far.
+        seconds: wall time of training that led here, in all parts of the run.
     """
 
     next_epoch: int
@@ -40,6 +41,7 @@ class State:
     optimizer: dict[str, Any]
     columns: dict[str, list[float]]
     resumed_from: list[int]
+    seconds: float
 
 
 def sealed(content: bytes) -> bytes:

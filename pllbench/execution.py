@@ -85,7 +85,7 @@ def execute(
         device=torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
         host=f"{platform.system()} {platform.machine()}",
         started=started.isoformat(timespec="seconds"),
-        seconds=round(time.perf_counter() - clock, 3),
+        seconds=round(outcome.seconds_before + time.perf_counter() - clock, 3),
         peak_memory_mib=round(_peak_memory(device) / 2**20, 1),
         audit=task.audit,
         annotator=annotation.facts if annotation else None,

@@ -77,7 +77,7 @@ class Provenance(Values):
     started: str = ""
     """UTC time, ISO 8601."""
     seconds: float = 0.0
-    """Wall time of training and evaluation."""
+    """Wall time of training and evaluation, without what was lost after a checkpoint."""
     peak_memory_mib: float | None = None
     """Peak resident memory of the worker, or peak allocated memory of the GPU."""
     audit: Audit

@@ -1,6 +1,7 @@
 """The one training loop. It names no method and knows none of their mathematics."""
 
 import math
+import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -56,12 +57,14 @@ class Outcome:
         result: summaries.
         curves: per-epoch columns, each [epochs].
         resumed_from: epochs at which training went on from a checkpoint.
+        seconds_before: wall time of the parts before the last checkpoint it went on from.
         method: the trained method.
     """
 
     result: Result
     curves: Curves
     resumed_from: tuple[int, ...]
+    seconds_before: float
     method: Method[Any]
 
 
@@ -97,7 +100,7 @@ def train(
         FloatingPointError: a loss was not finite, or a score NaN; epoch and step are named.
         Interrupted: `on_epoch` asked to stop; the state was saved.
     """
-    device = task.x.device
+    device, clock = task.x.device, time.perf_counter()
     with _own_generators(device):
         torch.manual_seed(stream_seed(spec.seed, "init"))
         method = build(spec, cls, task)
@@ -111,12 +114,13 @@ def train(
             weight_decay=spec.train.weight_decay,
         )
         columns: Columns = {}
-        start, resumed_from = 0, []
+        start, resumed_from, seconds = 0, [], 0.0
         if checkpoints and (state := checkpoints.load(device)):
             _restore(state, method, optimizer, checkpoints)
             columns = state.columns
             start = state.next_epoch
             resumed_from = [*state.resumed_from, start]
+            seconds = state.seconds
         for epoch in range(start, spec.train.epochs):
             lr = learning_rate(spec.train, epoch)
             for group in optimizer.param_groups:
@@ -135,12 +139,13 @@ def train(
                         optimizer.state_dict(),
                         columns,
                         resumed_from,
+                        seconds + time.perf_counter() - clock,
                     )
                 )
             if not go_on:
                 raise Interrupted
     curves = {name: np.asarray(values) for name, values in sorted(columns.items())}
-    return Outcome(summarise(curves, task), curves, tuple(resumed_from), method)
+    return Outcome(summarise(curves, task), curves, tuple(resumed_from), seconds, method)
 
 
 def build(spec: RunSpec, cls: type[Method[Any]], task: Task) -> Method[Any]:

@@ -22,6 +22,7 @@ STATE = State(
     optimizer={"state": {0: {"momentum_buffer": torch.ones(2)}}, "param_groups": [{"lr": 0.1}]},
     columns={"accuracy": [0.1, 0.2, 1 / 3], "log_odd": [float("nan"), 1e-300, 0.0]},
     resumed_from=[2],
+    seconds=12.5,
 )
 
 
@@ -40,7 +41,7 @@ def names(stored: Checkpoints) -> set[str]:
 def test_a_state_comes_back_exactly(stored: Checkpoints) -> None:
     found = stored.load(CPU)
     assert found is not None
-    assert (found.next_epoch, found.resumed_from) == (3, [2])
+    assert (found.next_epoch, found.resumed_from, found.seconds) == (3, [2], 12.5)
     assert repr(found.columns) == repr(STATE.columns)
     torch.testing.assert_close(found.method, STATE.method, rtol=0, atol=0)
     assert torch.signbit(found.method["weight"][1])
@@ -128,7 +129,7 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
     "no run's": resaved(run_id=None),
     "the first version's": as_the_first_version,
     "a later version's": lambda path: path.write_bytes(
-        path.read_bytes().replace(b"checkpoint 2", b"checkpoint 3", 1)
+        path.read_bytes().replace(b"checkpoint 3", b"checkpoint 4", 1)
     ),
     "a field is missing": resaved(columns=None),
     "an unknown field": resaved(extra=1),

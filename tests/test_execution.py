@@ -7,11 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
+from pllbench.checkpoints import Checkpoints, State
 from pllbench.execution import Job, execute
 from pllbench.grid import Selection, plan
 from pllbench.protocol import Setting
-from pllbench.trainer import Interrupted
+from pllbench.trainer import Interrupted, Progress
 from tests import plugins
 
 
@@ -65,6 +67,32 @@ def test_an_interrupted_run_goes_on_to_the_same_record(folder: Path, tmp_path: P
     assert record.result == straight.result
     for name, column in straight_curves.items():
         assert np.array_equal(column, curves[name])
+
+
+def test_the_seconds_of_a_resumed_run_are_those_of_all_its_parts(
+    folder: Path, tmp_path: Path
+) -> None:
+    halting = replace(job(folder), checkpoint=tmp_path / "checkpoint.pt")
+    stored = Checkpoints(tmp_path / "checkpoint.pt", halting.spec.run_id)
+
+    def stop(progress: Progress) -> bool:
+        return False
+
+    def state() -> State:
+        found = stored.load(torch.device("cpu"))
+        assert found is not None
+        return found
+
+    with pytest.raises(Interrupted):
+        execute(halting, stop)
+    first = state()
+    assert first.seconds > 0
+    stored.save(replace(first, seconds=1000.0))  # as if the first part had taken long
+    with pytest.raises(Interrupted):
+        execute(halting, stop)
+    second = state().seconds
+    assert 1000 < second < 1100
+    assert second < execute(halting)[0].provenance.seconds < second + 100
 
 
 def test_candidate_sets_without_the_true_label_need_permission(tmp_path: Path) -> None:

@@ -204,7 +204,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """A checkpoint."""
     path = tmp_path_factory.mktemp("whole") / "checkpoint.pt"
     method = {"weight": torch.arange(6.0)}
-    Checkpoints(path, "run-1").save(State(3, method, {"state": {}}, {"accuracy": [0.5]}, []))
+    Checkpoints(path, "run-1").save(State(3, method, {"state": {}}, {"accuracy": [0.5]}, [], 1.5))
     return path.read_bytes()
 
 
