@@ -8,7 +8,7 @@ from statistics import fmean
 
 from pllbench import records
 from pllbench.grid import PlannedRun
-from pllbench.records import Record
+from pllbench.records import Record, Unreadable
 from pllbench.spec import RunSpec
 from pllbench.workspace import Workspace
 
@@ -23,7 +23,7 @@ class Status:
         running: runs that a process works on.
         missing: the others.
         failures: name and reason of each failed run.
-        unreadable: records that are not counted, with the reason.
+        unreadable: why records of the folder are not counted.
     """
 
     done: int
@@ -88,15 +88,17 @@ def name_of(run: PlannedRun) -> str:
 
 def selection_status(planned: Sequence[PlannedRun], results: Path) -> Status:
     """The state of every planned run."""
+    found, unreadable = records.query(results)
+    done = {record.run_id for record in found}
     failures: list[tuple[str, str]] = []
     states: Counter[str] = Counter()
-    for run in {run.spec.run_id: run for run in planned}.values():  # rows may share runs
-        space = Workspace.of(results, run.spec.run_id)
-        state = "done" if records.is_done(results, run.spec) else space.state()
+    for run_id, run in {run.spec.run_id: run for run in planned}.items():  # rows may share runs
+        space = Workspace.of(results, run_id)
+        state = "done" if run_id in done else space.state()
         states[state] += 1
         if state == "failed":
             failures.append((name_of(run), space.reason()))
-    return _status(states, failures)
+    return _status(states, failures, unreadable)
 
 
 def folder_status(results: Path) -> Status:
@@ -119,13 +121,13 @@ def folder_status(results: Path) -> Status:
         states[state] += 1
         if state == "failed":
             failures.append((folder.name, space.reason()))
-    return _status(states, failures, [file.reason for file in unreadable])
+    return _status(states, failures, unreadable)
 
 
 def _status(
     states: Counter[str],
     failures: Sequence[tuple[str, str]],
-    unreadable: Sequence[str] = (),
+    unreadable: Sequence[Unreadable],
 ) -> Status:
     return Status(
         done=states["done"],
@@ -133,5 +135,5 @@ def _status(
         running=states["running"],
         missing=states["missing"],
         failures=tuple(failures),
-        unreadable=tuple(unreadable),
+        unreadable=tuple(file.reason for file in unreadable),
     )

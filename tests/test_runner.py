@@ -259,11 +259,34 @@ def test_a_damaged_record_is_named_and_kept_when_its_run_is_done_again(options: 
     summary, lines = run(runs, InlineEngine(), options)
     assert counts(summary) == (1, 0, 0, 0)
     assert lines[0].startswith(f"{path}: not readable as JSON")
-    assert lines[0].endswith(f"; moved to {path.name}.unreadable")
+    curves = path.with_suffix(".npz").name
+    assert lines[0].endswith(f"; moved to {path.name}.unreadable and {curves}.unreadable")
     assert path.with_name(f"{path.name}.unreadable").read_bytes() == whole[:100]
     [record], unreadable = records.query(options.results)
     assert (record.run_id, unreadable) == (runs[0].spec.run_id, [])
     assert path.with_suffix(".npz").exists()
+
+
+@pytest.mark.parametrize("damage", ["missing", "a bit"])
+def test_a_run_with_damaged_curves_is_done_again(options: Options, damage: str) -> None:
+    runs = planned("cc", seeds=(0, 1))
+    run(runs, InlineEngine(), options)
+    path = records.record_path(options.results, runs[0].spec)
+    file = path.with_suffix(".npz")
+    whole = file.read_bytes()
+    file.unlink()
+    moved = [f"{path.name}.unreadable"]
+    if damage == "a bit":
+        at = len(whole) // 2
+        file.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        moved.append(f"{file.name}.unreadable")
+    summary, lines = run(runs, InlineEngine(), options)
+    assert counts(summary) == (1, 1, 0, 0)
+    assert lines[0].startswith(f"{file}: not readable (")
+    assert lines[0].endswith(f"; moved to {' and '.join(moved)}")
+    assert {found.name for found in path.parent.glob("*.unreadable")} == set(moved)
+    assert file.read_bytes() == whole
+    assert run(runs, InlineEngine(), options)[0].skipped == 2
 
 
 def test_a_damaged_checkpoint_is_named_and_kept_and_its_run_starts_anew(options: Options) -> None:

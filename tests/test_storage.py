@@ -6,13 +6,16 @@ Every damaged file is named with its path and never counted; no damage ends `tab
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import HealthCheck, assume, given, settings
@@ -64,15 +67,18 @@ def victim(stored: Path) -> Iterator[Path]:
 
 
 RECORD = make_record(make_spec("rc"), 60.0)
+buffer = io.BytesIO()
+np.savez_compressed(buffer, **CURVES)  # type: ignore[arg-type]
+COLUMNS = buffer.getvalue()
 TEXT = (RECORD.model_dump_json(indent=1, by_alias=True) + "\n").encode()
 
 
-def is_named(stored: Path, victim: Path) -> None:
-    """The damaged record is refused by its path, and the other one still counts."""
+def is_named(stored: Path, victim: Path, suffix: str = ".json") -> None:
+    """The record is refused by the path of its damaged file, and the other one still counts."""
     found, [unreadable] = query(stored)
     assert [record.spec.method for record in found] == ["cc"]
     assert unreadable.path == victim
-    assert unreadable.reason.startswith(f"{victim}: ")
+    assert unreadable.reason.startswith(f"{victim.with_suffix(suffix)}: ")
     assert "\n" not in unreadable.reason
     assert not records.is_done(stored, RECORD.spec)
 
@@ -182,18 +188,92 @@ def test_folders_and_files_where_others_should_be_end_no_command(tmp_path: Path)
     assert answer.out == "1 done, 0 failed, 0 running, 1 missing\n"
 
 
-@often
-@given(place=ANYWHERE)
-def test_curves_cut_at_any_byte_are_named(victim: Path, place: float) -> None:
+# Curves.
+
+
+def test_curves_cut_at_any_byte_are_named(stored: Path, victim: Path) -> None:
     file = victim.with_suffix(".npz")
     whole = file.read_bytes()
-    try:
-        file.write_bytes(whole[: int(place * len(whole))])
-        with pytest.raises(ValueError, match="not readable") as error:
+    for length in range(len(whole)):
+        file.write_bytes(whole[:length])
+        is_named(stored, victim, ".npz")
+        with pytest.raises(ValueError, match=f"^{re.escape(str(file))}: not readable"):
             read_curves(victim)
-        assert str(error.value).startswith(f"{file}: ")
-    finally:
-        file.write_bytes(whole)
+
+
+DAMAGED_CURVES: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda whole: b"",
+    "NUL bytes": lambda whole: b"\0" * len(whole),
+    "NUL bytes from the middle": lambda whole: whole[: len(whole) // 2].ljust(len(whole), b"\0"),
+    "NUL bytes in the end": lambda whole: whole[:-12] + b"\0" * 12,
+    "more NUL bytes": lambda whole: whole + b"\0" * 4096,
+    "a begin that is lost": lambda whole: whole[1:],
+    "no columns": lambda whole: b"PK\5\6" + b"\0" * 18,
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGED_CURVES)
+def test_damaged_curves_are_named(stored: Path, victim: Path, kind: str) -> None:
+    file = victim.with_suffix(".npz")
+    file.write_bytes(DAMAGED_CURVES[kind](file.read_bytes()))
+    is_named(stored, victim, ".npz")
+
+
+@pytest.mark.parametrize("command", ["table", "status", "status --methods cc,rc"])
+def test_missing_curves_end_no_command(stored: Path, victim: Path, command: str) -> None:
+    file = victim.with_suffix(".npz")
+    file.unlink()
+    answer = pllbench(*command.split(), "--results", stored)
+    assert (answer.code, answer.err) == (
+        0,
+        f"pllbench: not counted: {file}: not readable (No such file or directory)\n",
+    )
+
+
+def is_seen_or_harmless(stored: Path, victim: Path) -> None:
+    """A run whose curves are damaged is done again; one that counts has the curves it wrote."""
+    if records.is_done(stored, RECORD.spec):
+        found = read_curves(victim)
+        assert {name: column.tobytes() for name, column in found.items()} == {
+            name: column.tobytes() for name, column in CURVES.items()
+        }
+    else:
+        with pytest.raises(ValueError, match=f"^{re.escape(str(victim.with_suffix('.npz')))}: "):
+            records.verify(victim)
+
+
+@often
+@given(place=ANYWHERE, bit=st.integers(0, 7))
+def test_a_flipped_bit_of_curves_is_seen_or_harmless(
+    stored: Path, victim: Path, place: float, bit: int
+) -> None:
+    whole = COLUMNS
+    at = int(place * len(whole))
+    flipped = bytes([whole[at] ^ (1 << bit)])
+    victim.with_suffix(".npz").write_bytes(overwrite(whole, place, flipped))
+    is_seen_or_harmless(stored, victim)
+
+
+@often
+@given(place=ANYWHERE, length=st.integers(1, 600))
+def test_nul_bytes_in_curves_are_seen_or_harmless(
+    stored: Path, victim: Path, place: float, length: int
+) -> None:
+    damaged = overwrite(COLUMNS, place, b"\0" * length)[: len(COLUMNS)]
+    victim.with_suffix(".npz").write_bytes(damaged)
+    is_seen_or_harmless(stored, victim)
+
+
+def test_a_column_that_differs_in_a_byte_is_seen_before_a_run_is_skipped(
+    stored: Path, victim: Path
+) -> None:
+    file = victim.with_suffix(".npz")
+    with ZipFile(file) as columns:
+        member = columns.infolist()[0]
+    at = member.header_offset + 30 + len(member.filename) + 40  # within its data
+    whole = file.read_bytes()
+    file.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+    assert not records.is_done(stored, RECORD.spec)
 
 
 # Checkpoints.
