@@ -323,6 +323,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = OK
+    except OSError as error:  # a name too long, a folder without permission: it names the path
+        complain(str(error))
+        code = WRONG
     sys.exit(code)
 
 

@@ -1,6 +1,7 @@
 """Command-line flags that select runs, and what they mean."""
 
 import inspect
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -196,7 +197,7 @@ def seeds(text: str) -> tuple[int, ...]:
         ValueError: not whole numbers from 0, or none.
     """
     parts = [part.strip() for part in text.removesuffix(",").split(",")]
-    if not all(part.isascii() and part.isdigit() for part in parts):
+    if not all(re.fullmatch(r"[0-9]{1,100}", part) for part in parts):
         raise ValueError(f"--seeds {text}: must be a number of seeds (3), or seeds (0,1,2 or 7,)")
     numbers = [int(part) for part in parts]
     if "," in text:
@@ -216,13 +217,18 @@ def pair(text: str, flag: str) -> tuple[str, JsonValue]:
     if not (key.strip() and equals and value.strip()):
         raise ValueError(f"{flag} {text}: must be KEY=VALUE")
     try:
-        parsed = tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
-        parsed = value.strip()
-    try:
-        return key.strip(), _VALUE.validate_python(parsed)
+        return key.strip(), _VALUE.validate_python(_as_toml(value))
     except ValidationError as error:
         raise ValueError(f"{flag} {text}: must be a finite number, true, false or text") from error
+
+
+def _as_toml(value: str) -> object:
+    """What a TOML file would hold as this value; the text itself where it is not one value."""
+    try:
+        found = tomllib.loads(f"value = {value}")
+    except (ValueError, RecursionError):  # also of thousands of digits or brackets
+        found = {}
+    return found["value"] if found.keys() == {"value"} else value.strip()
 
 
 def candidates(text: str) -> Setting:

@@ -234,7 +234,7 @@ def read_toml(path: Path, text: str, model: type[Model]) -> Model:
     """
     try:
         fields = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # the latter of thousands of brackets
         raise ValueError(f"{path}: {error}") from error
     try:
         return model.parse(fields)

@@ -69,7 +69,7 @@ def load_method(name: str) -> "type[Method[Any]]":
     entry = entries[name]
     try:
         cls = entry.load()
-    except Exception as error:  # a plug-in's module may raise anything
+    except (Exception, SystemExit) as error:  # a plug-in's module may raise anything
         raise ValueError(
             f"method {name!r} of {describe(entry)} cannot be imported: "
             f"{type(error).__name__}: {error}"
@@ -88,7 +88,7 @@ def load_class(target: str) -> "type[Method[Any]]":
     module_name, _, class_name = target.partition(":")
     try:
         cls = getattr(importlib.import_module(module_name), class_name)
-    except Exception as error:  # a user's module may raise anything
+    except (Exception, SystemExit) as error:  # a user's module may raise anything
         raise ValueError(
             f"{target!r} cannot be imported: {type(error).__name__}: {error}"
         ) from error

@@ -38,6 +38,21 @@ def pllbench(*arguments: object) -> Answer:
     return Answer(code, out.getvalue(), err.getvalue())
 
 
+def refused(*arguments: object) -> str:
+    """The one line in which a command is refused: exit code 2, and nothing on standard output."""
+    answer = pllbench(*arguments)
+    assert (answer.code, answer.out) == (2, ""), answer.err
+    assert answer.err.startswith("pllbench: ")
+    assert answer.err.count("\n") == 1, "one line"
+    assert "Traceback" not in answer.err
+    return answer.err.removeprefix("pllbench: ").rstrip("\n")
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    """Every file below `folder`, to see that a command has changed none."""
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 def stored(results: Path) -> dict[str, tuple[object, object, dict[str, NDArray[np.float64]]]]:
     """Spec, result and curves of every record, by the path below the results folder."""
     found = {}

@@ -1,0 +1,250 @@
+"""Malformed flags and benchmark files: one line names the place, exit code 2, nothing is written.
+
+More wrong requests, among them the plain mistakes, stand in `test_cli_wrong.py`.
+"""
+
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.commands import contents, pllbench, refused
+
+LONG = "x" * 300
+"""Longer than a file's name may be."""
+
+DIGITS = "9" * 5000
+"""More digits than Python reads."""
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(sys, "path", sys.path.copy())
+    modules = {
+        "raises": "raise RuntimeError('two\\nlines')",
+        "exits": "import sys; sys.exit(0)",
+        "unfinished": "def f(:",
+        "empty_class": "class M: pass",
+    }
+    for name, text in modules.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    (tmp_path / "folder.toml").mkdir()
+    (tmp_path / "digits").mkdir()
+    return tmp_path
+
+
+REQUESTS = {
+    # Numbers.
+    f"run --methods cc --seeds {DIGITS}": f"--seeds {DIGITS}: must be a number of seeds (3)",
+    f"run --methods cc --seeds {DIGITS},": "--seeds 9",
+    f"run --methods cc --train epochs={DIGITS}": "--train epochs=9",
+    f"run --methods cc --set cc.num_strong={DIGITS}": "cc on digits: num_strong: Unable to parse",
+    f"run --methods cc --train lr=1{'0' * 400}": "--train lr=1",
+    f"run --methods cc --train lr={'[' * 5000}": "--train lr=[",
+    "run --methods cc --train 'lr=1\nmomentum=2'": "--train lr=1 momentum=2: lr: Input should be",
+    "run --methods cc --train 'lr=1\n[lr]'": "--train lr=1 [lr]: lr: Input should be",
+    "run --methods cc --train lr=1e999": "--train lr=1e999: must be a finite number",
+    "run --methods cc --train lr=1979-05-27": "--train lr=1979-05-27: must be a finite number",
+    "run --methods cc --train lr={a=1}": "--train lr={a=1}: lr: Input should be a valid number",
+    "run --methods cc --train lr=[1]": "--train lr=[1]: lr: Input should be a valid number",
+    "run --methods cc --train lr=0": "--train lr=0: lr: Input should be greater than 0",
+    "run --methods cc --train momentum=1": "momentum: Input should be less than 1",
+    "run --methods cc --train batch_size=0": "batch_size: Input should be greater than or equal",
+    "run --methods cc --train milestones=0.5": "milestones: Input should be a valid tuple",
+    "run --methods cc --train milestones=[2]": "milestones.0: Input should be less than or equal",
+    "run --methods cc --train compile=maybe": "compile: Input should be a valid boolean",
+    "run --methods cc --train precision=fp16": "precision: Input should be 'float32' or 'bf16'",
+    "run --methods cc --view cutout=-1": "--view cutout=-1: cutout: Input should be greater",
+    "run --methods cc --view =1": "--view =1: must be KEY=VALUE",
+    "run --methods cc --set cc.num_strong=[1]": "num_strong: Input should be a valid integer",
+    "run --methods cc --set cc..=1": "hparams: unknown key '.'",
+    "run --methods cc --set CC.num_strong=1": "unknown method 'CC': did you mean cc?",
+    "run --methods cc --q 1e999": "--q 1e999: must be a number from 0 to 1",
+    "run --methods cc --q 0.1;0.3": "--q 0.1;0.3: must be a number from 0 to 1",
+    "run --methods cc --holdout -0.1": "holdout: Input should be greater than or equal to 0",
+    "run --methods cc --timeout -1": "Invalid value for '--timeout'",
+    "run --methods cc --dry-run=1": "Option '--dry-run' does not take a value",
+    "data digits --q nan": "Invalid value for '--q'",
+    # Candidate sets.
+    "run --methods cc --candidates :": "--candidates : an entry is empty",
+    "run --methods cc --candidates pair:policy=free": "process pair has no option 'policy'",
+    "run --methods cc --candidates controlled:num_wrong=0": "num_wrong: Input should be greater",
+    "run --methods cc --candidates noisy": "process noisy needs eta > 0",
+    "run --methods cc --candidates noisy:eta=2": "eta: Input should be less than or equal to 1",
+    "run --methods cc --candidates uniform-set --q 0.1": "--q: no run here has generated",
+    "run --methods cc --candidates instance:annotator=cc": "annotator 'cc' learns from candidate",
+    "run --methods cc --candidates instance:annotator=me": "unknown method 'me'",
+    "data digits --candidates hierarchical": "process hierarchical needs classes with superclasses",
+    "data digits --candidates controlled:num_wrong=10": "num_wrong = 10: there are 10 classes",
+    "data digits --candidates instance": "process instance needs an annotator",
+    "data digits --candidates uniform-set --q 0.1": "--q 0.1: process uniform-set takes no rate",
+    # Names and paths.
+    "run --methods 'cc;rc'": "unknown method 'cc;rc'",
+    "run --methods 'cc\nrc'": r"unknown method 'cc\nrc'",
+    f"run --methods {LONG}": f"unknown method '{LONG}'",
+    f"run --methods cc --datasets ./{LONG}": f"File name too long: '{LONG}'",
+    f"run --methods cc --datasets {LONG}.npz": f"File name too long: '{LONG}.npz'",
+    "run --methods cc --datasets gone/": "gone: no such file or folder",
+    "run --methods cc --datasets /dev/null": "/dev/null: no such file or folder",
+    "run --methods cc --datasets ./raises.py": "raises.py: own data is a .npz file, a .mat file",
+    "run --methods cc --datasets ./digits": "digits: 'digits' is a data set of the suite",
+    "run --methods cc --datasets 'a b.npz'": "a b.npz: its name must be letters",
+    "run --methods cc --datasets .npz": "unknown data set '.npz'",
+    f"run --methods cc --results {LONG}": "File name too long",
+    f"run --methods cc --dry-run --results {LONG}": "File name too long",
+    f"table --results {LONG}": f"File name too long: '{LONG}'",
+    f"status --results {LONG}": f"File name too long: '{LONG}'",
+    f"plot accuracy --results {LONG}": f"File name too long: '{LONG}'",
+    f"list benchmarks --results {LONG}": "File name too long",
+    f"data lost --data-dir {LONG}": "File name too long",
+    f"data ./{LONG}": f"File name too long: '{LONG}'",
+    f"run --benchmark {LONG}": f"unknown benchmark '{LONG}'",
+    f"run --benchmark {LONG}.toml": f"{LONG}.toml: not readable",
+    "run --benchmark folder.toml": "folder.toml: not readable",
+    "run --benchmark ../benchmarks": "unknown benchmark '../benchmarks'",
+    "run --benchmark birdsong --q 0.1": "--q: no run here has generated candidate sets",
+    "table --results ''": ".: no records there",
+    "status --json=1": "Option '--json' does not take a value",
+    "list": "Missing argument 'what'",
+    "data digits lost": "unexpected extra argument",
+    "run --methods": "Option '--methods' requires an argument",
+    # Modules to check.
+    "check exits:M": "'exits:M' cannot be imported: SystemExit",
+    "check raises:M": "'raises:M' cannot be imported: RuntimeError: two lines",
+    "check unfinished:M": "'unfinished:M' cannot be imported: SyntaxError",
+    "check empty_class:M": "empty_class:M is not a subclass of pllbench.method.Method",
+    "check empty_class:": "'empty_class:' cannot be imported",
+    "check ..:x": "'..:x' cannot be imported",
+}
+
+
+@pytest.mark.parametrize("line", REQUESTS, ids=lambda line: line[:60])
+def test_malformed_requests(desk: Path, line: str) -> None:
+    before = contents(desk)
+    assert REQUESTS[line] in refused(*shlex.split(line))
+    after = contents(desk)
+    assert {path: after[path] for path in after if path.suffix != ".pyc"} == before
+
+
+# Benchmark files.
+
+GRID = '[[grid]]\nmethods = "cc"\ndatasets = "digits"\n'
+SETTING = f"{GRID}[[setting]]\n"
+VARIANT = f'{GRID}[variants.mine]\nbase = "cc"\nlabel = "Mine"\n'
+
+FILES: dict[str, bytes | str] = {
+    "grid: Field required": "",
+    "grid: Input should be a valid tuple": "grid = 3",
+    "grid.0: Input should be": "grid = [3]",
+    "grid.0.methods.0: Input should be a valid string": "[[grid]]\nmethods = [1]",
+    "grid.0.seeds: Input should be a valid tuple": f"{GRID}seeds = 3",
+    "grid.0.seeds.0: Input should be greater": f"{GRID}seeds = [-7]",
+    "seeds: must be a number, got [True]": f"{GRID}seeds = [true]",
+    "q: must be a number": f"{GRID}q = true",
+    "grid.0.q.0: Input should be a finite number": f"{GRID}q = nan",
+    "grid.0.q.1: Input should be a finite number, got inf": f"{GRID}q = [0.1, inf]",
+    "title: Input should be a valid string": f"title = 7\n{GRID}",
+    "grey 'rc': in no grid": f'grey = "rc"\n{GRID}',
+    "improvement 'nobody': in no grid": f'improvement = "nobody"\n{GRID}',
+    "unknown key 'grids', did you mean grid?": '[[grids]]\nmethods = "cc"',
+    "unknown method 'ccc'": '[[grid]]\nmethods = "ccc"\ndatasets = "digits"',
+    "unknown benchmark 'cyclic'": f'{GRID}protocol = "cyclic"',
+    "gone.toml: not readable": f'{GRID}protocol = "gone.toml"',
+    "Exceeds the limit": f"{GRID}seeds = [{DIGITS}]",
+    "recursion": f"{GRID}seeds = {'[' * 5000}",
+    "Cannot declare ('grid', '0') twice": f"[grid.0]\n[grid.0]\n{GRID}",
+    "Cannot overwrite a value": f"{GRID}q = 0.1\nq = 0.2",
+    "not readable ('utf-8' codec": b"\xff\xfet\0i\0",
+    "Invalid statement": b"\xef\xbb\xbf" + GRID.encode(),
+    "Expected newline or end of document": f"{GRID}q = 0,1",
+    "Illegal character": f'title = "a\0b"\n{GRID}',
+    "Unescaped '\\' in a string": f'title = "\\q"\n{GRID}',
+    "train: unknown key 'lrr'": f"{SETTING}train = {{ lrr = 1 }}",
+    "setting.0.train": f"{SETTING}train = 3",
+    "train.lr": f"{SETTING}train = {{ lr = 1979-05-27 }}",
+    "train.milestones": f"{SETTING}train = {{ milestones = [nan] }}",
+    "lr: Input should be greater than 0": f"{SETTING}train = {{ lr = -1 }}",
+    "epochs: Input should be a valid integer": f'{SETTING}train = {{ epochs = "many" }}',
+    "network: Input should be 'linear'": f'{SETTING}train = {{ network = "vgg" }}',
+    "noise_std: Input should be a valid number": f"{SETTING}views = {{ noise_std = [] }}",
+    "process: Input should be 'uniform'": f'{SETTING}candidates = {{ process = "unifrom" }}',
+    "hparams: unknown key 'tau'": f"{SETTING}hparams = {{ tau = 1 }}",
+    "holdout: Input should be less than 1": f"{SETTING}holdout = 2",
+    "holdout: must be a number, got True": f"{SETTING}holdout = true",
+    "data_seed: Input should be greater": f"{SETTING}data_seed = -1",
+    "when: Input should be a valid dictionary": f"{SETTING}when = 3",
+    "when.kind.0: Input should be 'image'": f'{SETTING}when = {{ kind = "sound" }}',
+    "when.q.0: Input should be a valid number": f'{SETTING}when = {{ q = "low" }}',
+    "unknown method 'nobody'": f'{SETTING}when = {{ method = "nobody" }}',
+    "applies to no run of this selection": f'{SETTING}when = {{ method = "rc" }}',
+    "variants.mine.base: Input should be a valid string": VARIANT.replace(
+        '"cc"\nlabel', "1\nlabel"
+    ),
+    "variant 'mine': unknown method 'mine'": VARIANT.replace('"cc"\nlabel', '"mine"\nlabel'),
+    "variant 'mine': unknown method 'other'": VARIANT.replace('"cc"\nlabel', '"other"\nlabel')
+    + '[variants.other]\nbase = "mine"\nlabel = "Each the base of the other"\n',
+    "variant 'rc' has the name of a method": VARIANT.replace("variants.mine", "variants.rc"),
+    "variants.mine.label: Field required": VARIANT.replace('label = "Mine"', ""),
+}
+
+
+@pytest.mark.parametrize("problem", FILES)
+def test_malformed_benchmark_files(desk: Path, problem: str) -> None:
+    text = FILES[problem]
+    (desk / "mine.toml").write_bytes(text.encode() if isinstance(text, str) else text)
+    before = contents(desk)
+    assert problem in refused("run", "--benchmark", "mine.toml")
+    assert contents(desk) == before
+
+
+WHOLE = f"""\
+title = "Mine"
+{VARIANT}hparams = {{ num_strong = 2 }}
+[[setting]]
+reason = "shorter"
+when = {{ q = [0.1, 0.3] }}
+train = {{ epochs = 3, lr = 0.05 }}
+""".encode()
+"""A benchmark file."""
+
+anywhere = settings(
+    max_examples=25,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+
+def is_refused_or_a_plan(desk: Path, content: bytes) -> None:
+    """What is left or made by chance may be a benchmark file again; then all of its runs are shown.
+
+    No other outcome is possible.
+    """
+    (desk / "mine.toml").write_bytes(content)
+    answer = pllbench("run", "--dry-run", "--benchmark", "mine.toml")
+    if answer.code == 0:
+        assert answer.err == ""
+        assert answer.out.endswith(" runs, 0 done\n")
+    else:
+        assert answer.code == 2
+        assert answer.out == ""
+        assert answer.err.count("\n") == 1
+    assert "Traceback" not in answer.err
+
+
+@anywhere
+@given(length=st.integers(0, len(WHOLE) - 1))
+def test_a_benchmark_file_cut_at_any_byte(desk: Path, length: int) -> None:
+    is_refused_or_a_plan(desk, WHOLE[:length])
+
+
+@anywhere
+@given(at=st.integers(0, len(WHOLE) - 1), by=st.binary(min_size=1, max_size=4))
+def test_a_benchmark_file_with_other_bytes(desk: Path, at: int, by: bytes) -> None:
+    is_refused_or_a_plan(desk, WHOLE[:at] + by + WHOLE[at + len(by) :])
