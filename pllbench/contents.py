@@ -62,10 +62,16 @@ class Content:
         """Per-epoch columns of its runs, by run_id.
 
         Raises:
-            ValueError: the file of a run is damaged.
+            ValueError: the file of a run is damaged, or of another length.
         """
-        paths = {r.run_id: records.record_path(self.folder, r.spec) for r in self.finished}
-        return {run_id: records.read_curves(path) for run_id, path in paths.items()}
+        found: dict[str, Curves] = {}
+        for record in self.finished:
+            path = records.record_path(self.folder, record.spec)
+            found[record.run_id] = records.read_curves(path)
+            length, epochs = len(found[record.run_id]["accuracy"]), record.spec.train.epochs
+            if length != epochs:
+                raise ValueError(f"{path.with_suffix('.npz')}: {length} of {epochs} epochs")
+        return found
 
     def table(self, select: Select = "last10") -> Table:
         """The table under a selection rule.

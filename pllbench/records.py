@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 from zipfile import ZipFile
 
 import numpy as np
@@ -42,18 +42,21 @@ Curves = Mapping[str, npt.NDArray[np.float64]]
 """Per-epoch columns by name, each [epochs]; NaN where a column has no value."""
 
 
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
 class Result(Values):
     """Summaries of one run, as fractions."""
 
-    accuracy: dict[Select, float]
+    accuracy: dict[Select, Share]
     """Test accuracy by selection rule; the hold-out's rules only where the run had a hold-out."""
     epoch: dict[Select, int]
     """The epoch (0-based) that a rule chose, for the rules that choose one."""
-    extra: dict[str, float] = {}
+    extra: dict[str, Share] = {}
     """Mean of the last 10 epochs' test accuracy of the method's further heads, by name."""
-    class_noise: float | None = None
+    class_noise: Share | None = None
     """Share of training rows whose pseudo label is wrong, last epoch."""
-    pairwise_noise: float | None = None
+    pairwise_noise: Share | None = None
     """Share of pairs of training rows whose same/different pseudo label is wrong, last epoch."""
     num_train: int
     num_test: int
@@ -65,9 +68,9 @@ class AnnotatorFacts(Values):
 
     run_id: str
     """Identity of its run."""
-    train_accuracy: float
+    train_accuracy: Share
     """Share of the training rows that it labels right, as a fraction."""
-    test_accuracy: float
+    test_accuracy: Share
     """The same of the test rows."""
 
 
@@ -253,15 +256,20 @@ def read_curves(path: Path) -> dict[str, npt.NDArray[np.float64]]:
     """Per-epoch columns of the record at `path` (its JSON); each [epochs].
 
     Raises:
-        ValueError: the file beside the record is missing or damaged.
+        ValueError: the file beside the record is missing, damaged or no curves.
     """
     require_curves(path)
     file = path.with_suffix(".npz")
     try:
         with np.load(file, allow_pickle=False) as columns:
-            return {name: columns[name] for name in columns.files}
+            found = {name: columns[name] for name in columns.files}
     except (OSError, ValueError) as error:  # it is whole, but holds no plain arrays
         raise ValueError(f"{file}: not readable ({error})") from error
+    if "accuracy" not in found or {v.dtype for v in found.values()} != {np.dtype(np.float64)}:
+        raise ValueError(f"{file}: not readable (no accuracy over epochs, or what is no number)")
+    if {values.shape for values in found.values()} != {(found["accuracy"].size,)}:
+        raise ValueError(f"{file}: not readable (columns of several shapes)")
+    return found
 
 
 def verify(path: Path) -> None:

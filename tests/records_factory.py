@@ -122,9 +122,10 @@ def of_benchmark(
     ]
 
 
-def store(results: Path, records: Iterable[Record], num_epochs: int = 20) -> Path:
+def store(results: Path, records: Iterable[Record]) -> Path:
     """Write records into a results folder, with curves that are flat; gives the folder."""
     for record in records:
+        num_epochs = record.spec.train.epochs
         accuracy = np.full(num_epochs, record.result.accuracy["last"])
         rates = {
             "class_noise": np.full(num_epochs, 0.2),

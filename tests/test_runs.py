@@ -53,6 +53,12 @@ def test_a_record_that_is_cut_off_is_named_and_not_counted(results: Path) -> Non
     assert selection_status(make_plan([make_spec(seed=1)]), results) == expected
 
 
+def test_the_folder_of_annotators_is_no_run(results: Path) -> None:
+    before = folder_status(results)
+    (results / "work" / "annotators").mkdir()
+    assert folder_status(results) == before
+
+
 def test_stray_files_among_the_workspaces_are_no_runs(results: Path) -> None:
     (results / "work" / ".DS_Store").touch()
     assert folder_status(results).missing == 1
