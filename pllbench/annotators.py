@@ -17,10 +17,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from pllbench import datasets
 from pllbench.checkpoints import Checkpoints
 from pllbench.datasets import Dataset
 from pllbench.processes import Logits
-from pllbench.records import AnnotatorFacts, write_atomic
+from pllbench.readers.content import brief
+from pllbench.records import AnnotatorFacts, move_aside, write_atomic
 from pllbench.registry import load_method
 from pllbench.resolution import annotator_run
 from pllbench.spec import RunSpec
@@ -62,7 +64,7 @@ def annotate(
             run that waits for it; False asks to stop.
 
     Raises:
-        ValueError: as `annotator_run`.
+        ValueError: as `annotator_run`; or `folder` holds other scores than of this data set.
         Interrupted: `on_epoch` asked to stop; the annotator's state was saved.
     """
     data_seed = spec.seed if spec.data_seed is None else spec.data_seed
@@ -82,15 +84,47 @@ def annotate(
             logits = predictions(outcome.method, task, task.x).cpu().numpy()
             _store(path, logits, task, outcome.result.accuracy["last"])
             checkpoints.delete()
+        found = _read(path)
+    shape = (len(datasets.split(dataset, run.seed)[0]), dataset.num_classes)
+    if found.logits.shape != shape:
+        raise ValueError(f"{path}: scores of shape {found.logits.shape}, not {shape}: delete it")
+    return found
+
+
+def set_aside(folder: Path, spec: RunSpec) -> str | None:
+    """Move scores that cannot be read aside, before a run needs them: its annotator trains anew.
+
+    One line that names the file, or None where nothing is wrong.
+    """
+    if spec.annotator is None:
+        return None
+    data_seed = spec.seed if spec.data_seed is None else spec.data_seed
+    for seed in (0, data_seed):  # without the data, nobody knows which of them it is
+        path = folder / f"{annotator_run(spec, seed).run_id}.npz"
+        try:
+            if path.exists():
+                _read(path)
+        except ValueError as error:
+            return f"{error}; moved to {move_aside(path).name}, its annotator trains anew"
+    return None
+
+
+def _read(path: Path) -> Annotation:
+    try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            return Annotation(
+            found = Annotation(
                 stored["logits"],
                 AnnotatorFacts(
-                    run_id=run.run_id,
+                    run_id=path.stem,
                     train_accuracy=float(stored["train_accuracy"]),
                     test_accuracy=float(stored["test_accuracy"]),
                 ),
             )
+        if not np.isfinite(found.logits).all():
+            raise ValueError("a score is not finite")
+    except Exception as error:  # zipfile, zlib, NumPy and pydantic each raise their own kind
+        raise ValueError(f"{path}: not the scores of an annotator ({brief(error)})") from error
+    return found
 
 
 def _store(path: Path, logits: Logits, task: Task, test_accuracy: float) -> None:

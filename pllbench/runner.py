@@ -12,7 +12,7 @@ from types import FrameType
 
 from rich.console import Console
 
-from pllbench import datasets, records
+from pllbench import annotators, datasets, records
 from pllbench.catalogue import DATASETS
 from pllbench.checkpoints import Checkpoints
 from pllbench.display import Display
@@ -45,6 +45,11 @@ class Options:
     device: str = "auto"
     noisy: bool = False
     checkpoint_every: int = 10
+
+    @property
+    def annotators(self) -> Path:
+        """Folder of the scores of annotators."""
+        return self.results / "work" / "annotators"
 
 
 @dataclass(slots=True)
@@ -176,7 +181,7 @@ class _Grid:
                 options.noisy,
                 space.checkpoint,
                 options.checkpoint_every,
-                options.results / "work" / "annotators",
+                options.annotators,
                 run.own,
             )
 
@@ -185,6 +190,7 @@ class _Grid:
         damaged = (
             records.set_aside(self.options.results, run.spec),
             Checkpoints(space.checkpoint, run.spec.run_id).set_aside(),
+            annotators.set_aside(self.options.annotators, run.spec),
         )
         for line in filter(None, damaged):
             self.display.warned(line)
