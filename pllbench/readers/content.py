@@ -14,6 +14,9 @@ from torch import Tensor
 
 Array = npt.NDArray[Any]
 
+MAX_CLASSES = 100_000
+"""Beyond it, what stands for labels is something else; no candidate sets would fit in memory."""
+
 
 @dataclass(frozen=True, slots=True)
 class Content:
@@ -59,9 +62,11 @@ def check_labels(y: npt.ArrayLike, num_classes: int, where: str) -> npt.NDArray[
     Labels are never shifted: that a class 0 is missing does not say that the others are off by one.
 
     Raises:
-        ValueError: no vector, no rows, not whole numbers, a type too narrow for `num_classes`, or
-            labels outside 0..num_classes-1. The message starts with `where`.
+        ValueError: no vector, no rows, not whole numbers, an impossible `num_classes`, a type too
+            narrow for it, or labels outside 0..num_classes-1. The message starts with `where`.
     """
+    if not 2 <= num_classes <= MAX_CLASSES:
+        raise ValueError(f"{where}: {num_classes} classes, must be from 2 to {MAX_CLASSES}")
     labels = np.asarray(y)
     if labels.ndim != 1 or not len(labels):
         raise ValueError(f"{where}: labels must be one number a row, got shape {labels.shape}")
@@ -100,8 +105,10 @@ def as_features(values: Array, where: str) -> Tensor:
     """A feature matrix [N, D] as float32.
 
     Raises:
-        ValueError: a row is not finite. The message starts with `where`.
+        ValueError: there are no columns, or a row is not finite. The message starts with `where`.
     """
+    if not values.shape[1]:
+        raise ValueError(f"{where} has no features: its shape is {values.shape}")
     with np.errstate(over="ignore"):  # what overflows float32 is infinite, and refused below
         x = np.ascontiguousarray(values, dtype=np.float32)
     refuse(~np.isfinite(x).all(axis=1), where, "has a feature that is NaN or infinite in float32")

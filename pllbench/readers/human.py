@@ -16,12 +16,17 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 import torch
+from pydantic import StrictInt, TypeAdapter, ValidationError
 
-from pllbench.readers.content import Content, brief
+from pllbench.readers.content import Content, brief, refuse
 from pllbench.readers.files import dataset_info, find_file
 from pllbench.readers.images import read_torchvision
+from pllbench.spec import one_line
 
 Sets = npt.NDArray[np.bool_]
+
+_SETS_OF_ROWS = TypeAdapter(dict[StrictInt, list[list[StrictInt]]])
+"""The candidate sets that annotators gave each row."""
 
 
 def read_cifar10n(name: str, data_dir: Path) -> Content:
@@ -49,6 +54,7 @@ def read_cifar10h(name: str, data_dir: Path) -> Content:
     x, y = images.x[images.num_train :], images.y[images.num_train :]
     if votes.shape != (len(y), 10):
         raise ValueError(f"{path}: `counts` has the shape {votes.shape}, not ({len(y)}, 10)")
+    refuse(~(votes >= 0).all(axis=1), f"{path}: `counts`", "has a number of votes below 0, or NaN")
     return Content(x.clone(), y, 10, torch.from_numpy(votes > 0))  # the training images can go
 
 
@@ -62,11 +68,16 @@ def read_plcifar10(name: str, data_dir: Path) -> Content:
     given = _load_plain_pickle(name, path)
     images = read_torchvision("cifar10", data_dir)
     num_train = images.num_train or 0
-    if not isinstance(given, dict) or sorted(given) != list(range(num_train)):
+    try:
+        rows = _SETS_OF_ROWS.validate_python(given)
+    except ValidationError as error:
+        raise ValueError(one_line(error, f"{path}: row")) from error
+    if sorted(rows) != list(range(num_train)):
         raise ValueError(f"{path}: must hold candidate sets of the rows 0..{num_train - 1}")
     sets = np.zeros((num_train, 10), dtype=np.bool_)
-    for row, annotated in given.items():
-        chosen = _union(annotated) if name == "plcifar10-aggregate" else max(annotated, key=len)
+    for row, annotated in rows.items():
+        aggregate = name == "plcifar10-aggregate"
+        chosen = _union(annotated) if aggregate else max(annotated, key=len, default=[])
         if not set(chosen) <= set(range(10)):
             raise ValueError(f"{path}: row {row} (counted from 0) has a label outside 0..9")
         sets[row, list(chosen)] = True
@@ -88,13 +99,17 @@ def _load_arrays(name: str, path: Path, keys: Sequence[str]) -> dict[str, npt.ND
     source = dataset_info(name).source
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as content:
-            return {key: content[key] for key in keys}
+            arrays: dict[str, npt.NDArray[Any]] = {key: content[key] for key in keys}
     except KeyError as error:
         raise ValueError(f"{path}: {error.args[0]}; get it from {source}") from error
     except Exception as error:  # zipfile, zlib and NumPy each raise their own kind
         raise ValueError(
             f"{path}: not a .npz file, or cut off ({brief(error)}); get it from {source}"
         ) from error
+    for key, values in arrays.items():
+        if values.dtype.kind not in "iuf":
+            raise ValueError(f"{path}: `{key}` must be numbers, got {values.dtype}")
+    return arrays
 
 
 class _PlainUnpickler(pickle.Unpickler):

@@ -16,6 +16,7 @@ from pllbench.readers.content import (
     as_matrix,
     brief,
     check_labels,
+    refuse,
 )
 from pllbench.readers.tabular import read_mat_file
 
@@ -46,6 +47,8 @@ def read_npz(own: OwnData) -> Content:
         x = as_images(arrays["x"], where)
     else:
         x = as_features(as_matrix(arrays["x"], where), where)
+    if own.info.kind == "text":
+        refuse((x < 0).any(dim=1), where, "has a negative count of a word")
     sets = None
     if "candidates" in arrays:
         sets = as_matrix(arrays["candidates"], f"{path}: `candidates`")
@@ -55,7 +58,7 @@ def read_npz(own: OwnData) -> Content:
     y = check_labels(arrays["y"], num_classes, f"{path}: `y`")
     if len(y) != len(x):
         raise ValueError(f"{path}: `x` has {len(x)} rows, `y` has {len(y)}")
-    num_train = int(arrays["num_train"]) if "num_train" in arrays else None
+    num_train = _number(arrays, "num_train", path)
     if num_train is not None and not 0 < num_train < len(x):
         raise ValueError(f"{path}: `num_train` must be 1..{len(x) - 1}, got {num_train}")
     candidates = None if sets is None else torch.from_numpy(sets.astype(np.bool_))
@@ -64,8 +67,8 @@ def read_npz(own: OwnData) -> Content:
 
 def _num_classes(arrays: Mapping[str, Array], sets: Array | None, path: Path) -> int:
     """C: declared, else the width of the candidate sets, else one more than the largest label."""
-    if "num_classes" in arrays:
-        num_classes = int(arrays["num_classes"])
+    num_classes = _number(arrays, "num_classes", path)
+    if num_classes is not None:
         if sets is not None and sets.shape[1] != num_classes:
             raise ValueError(
                 f"{path}: `num_classes` is {num_classes}, `candidates` has {sets.shape[1]} columns"
@@ -84,14 +87,26 @@ def _num_classes(arrays: Mapping[str, Array], sets: Array | None, path: Path) ->
     return int(y.max()) + 1
 
 
+def _number(arrays: Mapping[str, Array], key: str, path: Path) -> int | None:
+    """A whole number of the file, where it has one of that name."""
+    if key not in arrays:
+        return None
+    value = arrays[key]
+    if value.size != 1 or value.dtype.kind not in "iuf" or value.item() % 1 != 0:
+        raise ValueError(f"{path}: `{key}` must be one whole number, got {str(value)[:40]!r}")
+    return int(value.item())
+
+
 def as_images(values: Array, where: str) -> Tensor:
     """Images as uint8 [N, channels, H, W].
 
     Raises:
-        ValueError: not uint8, or not of one of the shapes that images may have.
+        ValueError: not uint8, no pixels, or not of one of the shapes that images may have.
     """
     if values.dtype != np.uint8:
         raise ValueError(f"{where}: images must be uint8 from 0 to 255, got {values.dtype}")
+    if not values.size:
+        raise ValueError(f"{where}: no pixels in images of the shape {values.shape}")
     x = torch.from_numpy(np.ascontiguousarray(values))
     if x.ndim == 3:
         return x[:, None]
@@ -152,8 +167,10 @@ def _read_image(file: Path) -> "np.ndarray[Any, np.dtype[np.uint8]]":
 
     try:
         with Image.open(file) as image:
+            if image.mode[0] in "IF":  # Pillow would cut their values off at 255
+                raise ValueError(f"pixels of more than 8 bits, mode {image.mode}")
             return np.asarray(image.convert("L" if image.mode in ("1", "L") else "RGB"))
-    except (OSError, ValueError) as error:
+    except Exception as error:  # each of Pillow's formats raises its own kinds
         raise ValueError(f"{file}: not readable as an image ({brief(error)})") from error
 
 
