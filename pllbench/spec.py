@@ -256,8 +256,8 @@ def require_keys(keys: Iterable[str], model: type[BaseModel], where: str) -> Non
         raise ValueError(f"{where}: {problem}")
 
 
-def one_line(error: ValidationError, where: str, model: type[BaseModel]) -> str:
-    """A validation error of `model` as one line: place, message and offending value.
+def one_line(error: ValidationError, where: str, model: type[BaseModel] = BaseModel) -> str:
+    """A validation error of `model`, where there is one, as one line: place, message and offending value.
 
     The line is about an unknown key, with its nearest match, or else about the first problem.
     """

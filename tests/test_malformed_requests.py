@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import given
 
 from tests.commands import contents, pllbench, refused
+from tests.damage import ANYWHERE, BYTES, anywhere, cut, overwritten
 
 LONG = "x" * 300
 """Longer than a file's name may be."""
@@ -213,13 +213,6 @@ train = {{ epochs = 3, lr = 0.05 }}
 """.encode()
 """A benchmark file."""
 
-anywhere = settings(
-    max_examples=25,
-    derandomize=True,
-    database=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-
 
 def is_refused_or_a_plan(desk: Path, content: bytes) -> None:
     """What is left or made by chance may be a benchmark file again; then all of its runs are shown.
@@ -239,12 +232,12 @@ def is_refused_or_a_plan(desk: Path, content: bytes) -> None:
 
 
 @anywhere
-@given(length=st.integers(0, len(WHOLE) - 1))
-def test_a_benchmark_file_cut_at_any_byte(desk: Path, length: int) -> None:
-    is_refused_or_a_plan(desk, WHOLE[:length])
+@given(place=ANYWHERE)
+def test_a_benchmark_file_cut_at_any_byte(desk: Path, place: float) -> None:
+    is_refused_or_a_plan(desk, cut(WHOLE, place))
 
 
 @anywhere
-@given(at=st.integers(0, len(WHOLE) - 1), by=st.binary(min_size=1, max_size=4))
-def test_a_benchmark_file_with_other_bytes(desk: Path, at: int, by: bytes) -> None:
-    is_refused_or_a_plan(desk, WHOLE[:at] + by + WHOLE[at + len(by) :])
+@given(place=ANYWHERE, by=BYTES)
+def test_a_benchmark_file_with_other_bytes(desk: Path, place: float, by: bytes) -> None:
+    is_refused_or_a_plan(desk, overwritten(WHOLE, place, by))

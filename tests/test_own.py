@@ -111,35 +111,6 @@ def test_candidates_a_fixed_split_and_more_than_255_classes(tmp_path: Path) -> N
     assert record.result.num_test == 10
 
 
-WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"y": Y + 1}, "class 0 does not occur: if labels count from 1, subtract 1"),
-    ({"y": Y + 1, "num_classes": 4}, "labels run from 1 to 4, they must be 0..3"),
-    ({"y": Y.astype(np.uint8), "num_classes": 300}, "uint8 labels cannot hold 300 classes"),
-    ({"y": Y + 0.5}, "fractional label"),
-    ({"y": np.where(Y == 2, np.nan, Y)}, "row 2 (counted from 0) has a fractional label"),
-    ({"y": Y[:30]}, "`x` has 40 rows, `y` has 30"),
-    ({"y": np.eye(4)[Y]}, "labels must be one number a row"),
-    ({"y": np.array(["a"] * 40)}, "labels must be whole numbers"),
-    ({"y": None}, "no array `y` in it"),
-    ({"x": np.full((40, 2), np.nan)}, "row 0 (counted from 0) has a feature that is NaN"),
-    ({"x": np.zeros((40, 5, 5))}, "images must be uint8 from 0 to 255, got float64"),
-    ({"x": np.zeros((40, 5, 5, 2), dtype=np.uint8)}, "1 or 3 channels, got the shape"),
-    ({"candidates": np.zeros((40, 4))}, "row 0 (counted from 0) has no candidate (40 of 40"),
-    ({"candidates": np.ones((40, 3))}, "row 3 (counted from 0) has a label outside 0..2"),
-    ({"candidates": np.full((40, 4), 2)}, "holds values other than 0 and 1"),
-    ({"candidates": np.ones((40, 4)), "num_classes": 5}, "`candidates` has 4 columns"),
-    ({"candidates": 1 - np.eye(4)[Y]}, "does not have its true label 0 among its candidates"),
-    ({"num_train": 40}, "`num_train` must be 1..39, got 40"),
-    ({"kind": "picture"}, "kind 'picture' must be one of image, digits, text, tabular"),
-    ({"x": np.array([None] * 40), "kind": "tabular"}, "not a .npz file, or cut off"),
-]
-
-
-@pytest.mark.parametrize(("change", "problem"), WRONG)
-def test_malformed_files_are_refused(tmp_path: Path, change: dict[str, Any], problem: str) -> None:
-    assert problem in refused(npz(tmp_path, **change))
-
-
 def test_what_is_no_npz_file_is_refused(tmp_path: Path) -> None:
     path = npz(tmp_path)
     whole = path.read_bytes()

@@ -31,18 +31,11 @@ from pllbench.records import query, read, read_curves, write
 from pllbench.runner import Options, run_grid
 from tests import plugins
 from tests.commands import pllbench
+from tests.damage import ANYWHERE, overwritten
 from tests.records_factory import make_record, make_spec
 from tests.test_records import CURVES
 
-ANYWHERE = st.floats(0, 1, exclude_max=True)
-"""A place in a file, as a share of its length."""
-
 often = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-
-
-def overwrite(content: bytes, place: float, by: bytes) -> bytes:
-    at = int(place * len(content))
-    return content[:at] + by + content[at + len(by) :]
 
 
 # Records.
@@ -105,7 +98,7 @@ def test_a_record_cut_at_any_byte_is_named(stored: Path, victim: Path, length: i
 def test_a_record_with_nul_bytes_is_named(
     stored: Path, victim: Path, place: float, length: int
 ) -> None:
-    victim.write_bytes(overwrite(TEXT, place, b"\0" * length))
+    victim.write_bytes(overwritten(TEXT, place, b"\0" * length))
     is_named(stored, victim)
 
 
@@ -114,7 +107,7 @@ def test_a_record_with_nul_bytes_is_named(
 def test_a_record_with_other_bytes_is_named_or_whole(
     stored: Path, victim: Path, place: float, by: bytes
 ) -> None:
-    victim.write_bytes(overwrite(TEXT, place, by))
+    victim.write_bytes(overwritten(TEXT, place, by))
     is_named_or_whole(stored, victim)
 
 
@@ -250,7 +243,7 @@ def test_a_flipped_bit_of_curves_is_seen_or_harmless(
     whole = COLUMNS
     at = int(place * len(whole))
     flipped = bytes([whole[at] ^ (1 << bit)])
-    victim.with_suffix(".npz").write_bytes(overwrite(whole, place, flipped))
+    victim.with_suffix(".npz").write_bytes(overwritten(whole, place, flipped))
     is_seen_or_harmless(stored, victim)
 
 
@@ -259,7 +252,7 @@ def test_a_flipped_bit_of_curves_is_seen_or_harmless(
 def test_nul_bytes_in_curves_are_seen_or_harmless(
     stored: Path, victim: Path, place: float, length: int
 ) -> None:
-    damaged = overwrite(COLUMNS, place, b"\0" * length)[: len(COLUMNS)]
+    damaged = overwritten(COLUMNS, place, b"\0" * length)
     victim.with_suffix(".npz").write_bytes(damaged)
     is_seen_or_harmless(stored, victim)
 

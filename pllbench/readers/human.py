@@ -8,8 +8,10 @@ The images are those of the data set `cifar10`, in its order.
 """
 
 import pickle
+import pickletools
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -121,8 +123,13 @@ class _PlainUnpickler(pickle.Unpickler):
 
 def _load_plain_pickle(name: str, path: Path) -> object:
     try:
-        with path.open("rb") as file:
-            return _PlainUnpickler(file).load()
+        content = path.read_bytes()
+        for opcode, place, _ in pickletools.genops(content):
+            if "PUT" in opcode.name and (place or 0) > len(
+                content
+            ):  # it would take memory up to there
+                raise pickle.UnpicklingError(f"its object {place} of {len(content)} bytes")
+        return _PlainUnpickler(BytesIO(content)).load()
     except Exception as error:  # a damaged pickle raises nearly anything
         raise ValueError(
             f"{path}: not a pickle of plain numbers ({brief(error)}); get it from "

@@ -120,9 +120,7 @@ def _load_mat(path: Path, info: DatasetInfo) -> Mapping[str, Any]:
     from scipy.io import loadmat
 
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")  # of two variables of one name, SciPy takes the last
-            content: Mapping[str, Any] = loadmat(path, variable_names=MAT_KEYS)
+        content: Mapping[str, Any] = loadmat(path, variable_names=MAT_KEYS)
     except NotImplementedError as error:
         raise ValueError(f"{path}: a MATLAB 7.3 file; save it in MATLAB with '-v7'") from error
     except Exception as error:  # a cut-off file surfaces as any of a dozen kinds
