@@ -196,12 +196,6 @@ def test_mat_files_with_and_without_candidate_sets(tmp_path: Path, real: bool) -
     assert (planned(path, q=None if real else 0.3).spec.candidates is None) == real
 
 
-def test_what_is_no_mat_file_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "mine.mat"
-    path.write_bytes(b"<html>503</html>")
-    assert "not a .mat file" in refused(path)
-
-
 # Folders.
 
 
@@ -235,22 +229,6 @@ def test_training_and_test_images_and_a_class_missing_from_one(tmp_path: Path) -
     assert (dataset.num_train, dataset.num_classes, dataset.y.tolist()) == (3, 3, [0, 1, 2, 1])
     save_image(root / "test" / "class2" / "c.png", (6, 6, 3), 60)  # one in colour
     assert read(root).x.shape == (5, 3, 6, 6)
-
-
-def test_folders_that_are_no_data_set_are_refused(tmp_path: Path) -> None:
-    root = tmp_path / "pets"
-    root.mkdir()
-    assert "one folder for each class, found 0" in refused(root)
-    for name in ("cat", "dog"):
-        (root / name).mkdir()
-    assert "no images" in refused(root)
-    save_image(root / "cat" / "a.png")
-    save_image(root / "dog" / "b.png", (6, 9, 3))
-    with pytest.raises(ValueError, match=r"b\.png: 9 x 6 pixels, a\.png has 5 x 6: resize"):
-        read(root)
-    (root / "dog" / "b.png").write_bytes(b"<html>")
-    with pytest.raises(ValueError, match=r"b\.png: not readable as an image"):
-        read(root)
 
 
 def test_the_suites_own_sets_are_not_reached_by_path() -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 from pllbench import records
@@ -150,16 +149,9 @@ DAMAGE: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "NUL at the end": (lambda content: content + b"\0\0", "not readable as JSON"),
     "not text": (lambda content: b"\x80\x81", "not readable as JSON"),
     "no object": (lambda content: b"[1]", "schema None, this version reads 1"),
-    "other schema": (edited(lambda f: f.update(schema=2)), "schema 2, this version reads 1"),
     "no schema": (edited(lambda f: f.pop("schema")), "schema None, this version reads 1"),
     "no result": (edited(lambda f: f.pop("result")), "result: Field required"),
     "unknown key": (edited(lambda f: f["result"].update(x=1)), "result: unknown key 'x'"),
-    "NaN": (
-        edited(lambda f: f["result"]["accuracy"].update(last=float("nan"))),
-        "result.accuracy.last: Input should be a finite number",
-    ),
-    "edited seed": (edited(lambda f: f["spec"].update(seed=4)), "its spec has the id "),
-    "edited train": (edited(lambda f: f["spec"]["train"].update(lr=9)), "its spec has the id "),
     "edited changed": (
         edited(lambda f: f["spec"].update(changed=["x"])),
         "spec: changed names 'x', which is no hyperparameter",
@@ -181,12 +173,6 @@ def test_a_damaged_record_is_refused_by_path_and_does_not_count_as_done(
     found, [unreadable] = query(tmp_path)
     assert [record.run_id for record in found] == [other.stem]
     assert (unreadable.path, unreadable.reason) == (path, str(error.value))
-
-
-def test_a_record_under_another_name_is_refused(tmp_path: Path, path: Path) -> None:
-    moved = path.rename(path.with_stem("0" * 16))
-    with pytest.raises(ValueError, match=f"its spec has the id {SPEC.run_id}, not the file's"):
-        read(moved)
 
 
 def test_a_copied_record_is_not_counted_twice(tmp_path: Path, path: Path) -> None:
@@ -218,13 +204,6 @@ def test_damaged_curves_are_named(path: Path, damage: str) -> None:
     else:
         file.write_bytes({"empty": b"", "cut": content[:-40], "not a zip": b"x" * 99}[damage])
     with pytest.raises(ValueError, match=rf"^{re.escape(str(file))}: not readable \("):
-        read_curves(path)
-
-
-def test_curves_that_would_run_code_are_refused(path: Path) -> None:
-    objects: npt.NDArray[Any] = np.array([{}], dtype=object)
-    np.savez(path.with_suffix(".npz"), accuracy=objects)
-    with pytest.raises(ValueError, match="not readable"):
         read_curves(path)
 
 
