@@ -125,9 +125,8 @@ def _load_plain_pickle(name: str, path: Path) -> object:
     try:
         content = path.read_bytes()
         for opcode, place, _ in pickletools.genops(content):
-            if "PUT" in opcode.name and (place or 0) > len(
-                content
-            ):  # it would take memory up to there
+            if "PUT" in opcode.name and place is not None and place > len(content):
+                # It would take memory for all objects up to there.
                 raise pickle.UnpicklingError(f"its object {place} of {len(content)} bytes")
         return _PlainUnpickler(BytesIO(content)).load()
     except Exception as error:  # a damaged pickle raises nearly anything
