@@ -257,9 +257,10 @@ def require_keys(keys: Iterable[str], model: type[BaseModel], where: str) -> Non
 
 
 def one_line(error: ValidationError, where: str, model: type[BaseModel] = BaseModel) -> str:
-    """A validation error of `model`, where there is one, as one line: place, message and offending value.
+    """A validation error as one line: place, message and offending value.
 
-    The line is about an unknown key, with its nearest match, or else about the first problem.
+    The line is about an unknown key of `model`, with its nearest match, or else about the first
+    problem.
     """
     errors = error.errors(include_url=False)
     unknown = (found for found in errors if found["type"] == "extra_forbidden")

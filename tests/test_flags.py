@@ -118,7 +118,7 @@ def test_candidates() -> None:
     ],
 )
 def test_a_process_is_written_as_the_flag_takes_it(text: str, q: float | None) -> None:
-    spec = CandidateSpec.model_validate(candidates(text).candidates | {"q": q})
+    spec = CandidateSpec.parse(candidates(text).candidates | {"q": q})
     assert spec.text == text
 
 

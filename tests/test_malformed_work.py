@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from hypothesis import given
+from pydantic import JsonValue
 from rich.console import Console
 
 from pllbench import annotators, datasets
@@ -24,7 +25,7 @@ from tests.damage import ANYWHERE, BYTES, anywhere, cut, overwritten
 from tests.records_factory import make_record, make_spec, store
 from tests.test_runner import InlineEngine
 
-SHORT = {"epochs": 3}
+SHORT: dict[str, JsonValue] = {"epochs": 3}
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def results(tmp_path: Path) -> Path:
 def planned(**candidates: object) -> list[PlannedRun]:
     flags = (
         Setting(reason="--epochs", train=SHORT),
-        Setting.model_validate({"reason": "--candidates", "candidates": candidates}),
+        Setting.parse({"reason": "--candidates", "candidates": candidates}),
     )
     selection = Selection(methods=("cc",), q=(0.3,), seeds=(0,), flags=flags)
     return plan(selection)
@@ -86,7 +87,7 @@ def test_malformed_checkpoints(results: Path, kind: str) -> None:
     runs = planned()
     run_id = runs[0].spec.run_id
     path = Workspace.of(results, run_id).checkpoint
-    Checkpoints(path, run_id).save(State(1, {}, {}, {"accuracy": [0.5]}, []))
+    Checkpoints(path, run_id).save(State(1, {}, {}, {"accuracy": [0.5]}, [], 1.5))
     path.write_bytes(CHECKPOINTS[kind](path.read_bytes()))
     is_kept(results, path, runs, "not a checkpoint of this run (")
 

@@ -61,7 +61,7 @@ def test_the_plug_in_conforms(check: Check) -> None:
     ("marker", "benchmark", "methods"),
     [
         ("table", "digits", ()),
-        ("birdsong", "birdsong", ("supervised", "cc", "rc", "proden", "dpll", "ncpd", "asyco")),
+        ("birdsong", "birdsong", ()),
     ],
 )
 def test_tables_are_those_of_the_records(
