@@ -259,6 +259,7 @@ def _over_epochs(
     title: str, rows: Sequence[tuple[Row, Cell]], columns: CurvesById, what: tuple[str, str]
 ) -> Draw:
     name, words = what
+    alike = len({cell.epochs for _, cell in rows}) == 1  # else schedules meet at equal shares
 
     def draw(axes: Axes, looks: Looks) -> set[str]:
         drawn, settled = set(), []
@@ -268,7 +269,8 @@ def _over_epochs(
                 continue
             drawn.add(row.label)
             look = looks[row.label]
-            epochs, mean = np.arange(1, runs.shape[1] + 1), runs.mean(axis=0)
+            mean = runs.mean(axis=0)
+            epochs = np.arange(1, len(mean) + 1) * (1 if alike else 100 / len(mean))
             every = max(1, len(epochs) // 6)
             start = every * i // max(1, len(rows))  # markers of different lines do not meet
             axes.plot(epochs, mean, **look.style, markevery=(start, every))
@@ -283,7 +285,7 @@ def _over_epochs(
             low, top = min(settled), axes.get_ylim()[1]
             axes.set_ylim(bottom=max(axes.get_ylim()[0], low - 0.05 * (top - low)))
         axes.set_title(title)
-        axes.set_xlabel("epoch")
+        axes.set_xlabel("epoch" if alike else "share of the epochs (%)")
         axes.set_ylabel(words)
         return drawn
 

@@ -194,6 +194,16 @@ def test_the_axis_of_curves_begins_where_the_first_epochs_are_over() -> None:
     assert 70 < low < 80 < high
 
 
+def test_runs_of_unequal_length_meet_at_equal_shares_of_their_epochs() -> None:
+    found = [*make_records([90]), *make_records([80], method="rc", train={"epochs": 40})]
+    table = build(found, PROTOCOL)
+    lengths = {cell.run_ids[0]: cell.epochs for _, cell in table.cells}
+    figure = curves(table, {run: {"accuracy": np.ones(n)} for run, n in lengths.items()})
+    [panel] = figure.axes
+    assert panel.get_xlabel() == "share of the epochs (%)"
+    assert [line.get_xdata()[-1] for line in panel.lines] == [100, 100]  # type: ignore[index]
+
+
 @pytest.mark.parametrize("suffix", ["png", "pdf", "svg", "PNG"])
 def test_equal_figures_are_equal_files(tmp_path: Path, suffix: str) -> None:
     paths = [tmp_path / f"{i}.{suffix}" for i in range(2)]
