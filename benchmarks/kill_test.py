@@ -24,6 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from pllbench import records
+from pllbench.curves import read_curves
 from pllbench.grid import PlannedRun, Selection, plan
 from pllbench.protocol import Setting
 from pllbench.records import Record
@@ -130,9 +131,7 @@ def read(results: Path, run: PlannedRun) -> Record:
 
 def same_curves(one: Path, other: Path, run: PlannedRun) -> bool:
     """Whether the per-epoch columns of a run are equal in two results folders, bit for bit."""
-    first, second = (
-        records.read_curves(records.record_path(root, run.spec)) for root in (one, other)
-    )
+    first, second = (read_curves(records.record_path(root, run.spec)) for root in (one, other))
     return first.keys() == second.keys() and all(
         np.array_equal(first[name], second[name], equal_nan=True) for name in first
     )

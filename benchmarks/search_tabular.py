@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from pllbench import records
 from pllbench.catalogue import DATASETS
+from pllbench.curves import read_curves
 from pllbench.grid import PlannedRun, Selection, plan
 from pllbench.protocol import load_benchmark
 
@@ -27,7 +28,7 @@ def estimate(run: PlannedRun, results: Path) -> float:
 
     On uniform candidate sets (COV - q) / (1 - q).
     """
-    curves = records.read_curves(records.record_path(results, run.spec))
+    curves = read_curves(records.record_path(results, run.spec))
     covering = float(curves["covering_rate"][-1])
     q = run.spec.q
     return 100 * (covering if q is None else (covering - q) / (1 - q))

@@ -18,11 +18,12 @@ from pllbench import (
     tables,
 )
 from pllbench.cells import Table
+from pllbench.curves import Curves, read_curves
 from pllbench.flags import SelectionFlags
 from pllbench.grid import PlannedRun, Selection, known_variants, plan
 from pllbench.protocol import Protocol, load_benchmark
 from pllbench.published import Published
-from pllbench.records import Curves, Record, Select
+from pllbench.records import Record, Select
 from pllbench.sheets import Report
 
 REPRODUCTION: tuple[Select, ...] = ("last10", "last")
@@ -67,7 +68,7 @@ class Content:
         found: dict[str, Curves] = {}
         for record in self.finished:
             path = records.record_path(self.folder, record.spec)
-            found[record.run_id] = records.read_curves(path)
+            found[record.run_id] = read_curves(path)
             length, epochs = len(found[record.run_id]["accuracy"]), record.spec.train.epochs
             if length != epochs:
                 raise ValueError(f"{path.with_suffix('.npz')}: {length} of {epochs} epochs")

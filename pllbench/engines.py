@@ -10,9 +10,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from pllbench.curves import Curves
 from pllbench.datasets import Dataset
 from pllbench.execution import Job, execute
-from pllbench.records import Curves, Record
+from pllbench.records import Record
 from pllbench.trainer import Interrupted, Progress
 
 REPORT_SECONDS = 0.2

@@ -18,9 +18,10 @@ import torch
 from pllbench import datasets
 from pllbench.annotators import Annotation, annotate
 from pllbench.checkpoints import Checkpoints
+from pllbench.curves import Curves
 from pllbench.datasets import Dataset
 from pllbench.own import OwnData
-from pllbench.records import SCHEMA, Curves, Provenance, Record
+from pllbench.records import SCHEMA, Provenance, Record
 from pllbench.registry import load_method, method_entries
 from pllbench.spec import RunSpec
 from pllbench.task import make_task

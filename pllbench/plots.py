@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from pydantic import JsonValue
 
 from pllbench.cells import Block, Cell, Column, Row, Table, sheet_titles
+from pllbench.curves import Curves
 from pllbench.figures import Draw, Look, Looks, figure_of, looks_of
-from pllbench.records import Curves
 from pllbench.statistics import Summary
 
 CurvesById = Mapping[str, Curves]

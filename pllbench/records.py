@@ -8,21 +8,19 @@ its columns: `query` looks at the end of their file, `is_done` at all of it.
 import gc
 import os
 import secrets
-import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import Annotated, Literal, get_args
-from zipfile import ZipFile
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field, ValidationError
 from pydantic_core import from_json
 
 from pllbench.candidates import Audit
+from pllbench.curves import Curves, num_columns, require_curves
 from pllbench.spec import RunSpec, one_line
 from pllbench.values import Values
 
@@ -33,14 +31,6 @@ Select = Literal["last10", "last", "covering_rate", "approximated_accuracy", "or
 """Rule that turns a epochs into one accuracy; `oracle`, the best test epoch, is diagnostic."""
 
 SELECTS: tuple[Select, ...] = get_args(Select)
-
-ZIP_END = struct.Struct("<4s6xHLLH")
-"""The last bytes of a zip file without a comment: mark, number of its members, size and place of
-their directory, length of the comment. See `zipfile` for the rest of the format."""
-
-Curves = Mapping[str, npt.NDArray[np.float64]]
-"""Per-epoch columns by name, each [epochs]; NaN where a column has no value."""
-
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -212,64 +202,6 @@ def _fault(data: bytes, error: ValidationError) -> str:
     if found != SCHEMA:
         return f"schema {found!r}, this version reads {SCHEMA}"
     return one_line(error, "", Record)
-
-
-def num_columns(path: Path) -> int:
-    """Columns beside the record at `path`, by the end of their file: one read of 22 bytes.
-
-    `zipfile.is_zipfile` would take an end that is half NUL, or that more bytes follow.
-
-    Raises:
-        ValueError: the file is missing, empty, cut anywhere, or damaged at its end.
-    """
-    file = path.with_suffix(".npz")
-    try:
-        with file.open("rb", buffering=0) as stream:
-            place = stream.seek(0, os.SEEK_END) - ZIP_END.size
-            stream.seek(max(place, 0))
-            end = stream.read().rjust(ZIP_END.size)
-    except OSError as error:
-        raise ValueError(f"{file}: not readable ({error.strerror})") from error
-    mark, number, size, start, comment = ZIP_END.unpack(end)
-    if mark != b"PK\5\6" or not number or start + size != place or comment:
-        raise ValueError(f"{file}: not readable (its end is cut off or damaged)")
-    return int(number)
-
-
-def require_curves(path: Path) -> None:
-    """Check every column beside the record at `path` against its checksum.
-
-    Raises:
-        ValueError: the file is missing or damaged anywhere.
-    """
-    file, number = path.with_suffix(".npz"), num_columns(path)
-    try:
-        with ZipFile(file) as columns:  # a third of the time of NumPy's arrays
-            found = sum(bool(columns.read(name)) for name in columns.namelist())
-    except Exception as error:  # zipfile and zlib each raise their own kind
-        raise ValueError(f"{file}: not readable ({error})") from error
-    if found != number:  # where lengths or checksums are damaged, zipfile may find less
-        raise ValueError(f"{file}: not readable ({found} of {number} columns are left)")
-
-
-def read_curves(path: Path) -> dict[str, npt.NDArray[np.float64]]:
-    """Per-epoch columns of the record at `path` (its JSON); each [epochs].
-
-    Raises:
-        ValueError: the file beside the record is missing, damaged or no curves.
-    """
-    require_curves(path)
-    file = path.with_suffix(".npz")
-    try:
-        with np.load(file, allow_pickle=False) as columns:
-            found = {name: columns[name] for name in columns.files}
-    except (OSError, ValueError) as error:  # it is whole, but holds no plain arrays
-        raise ValueError(f"{file}: not readable ({error})") from error
-    if "accuracy" not in found or {v.dtype for v in found.values()} != {np.dtype(np.float64)}:
-        raise ValueError(f"{file}: not readable (no accuracy over epochs, or what is no number)")
-    if {values.shape for values in found.values()} != {(found["accuracy"].size,)}:
-        raise ValueError(f"{file}: not readable (columns of several shapes)")
-    return found
 
 
 def verify(path: Path) -> None:

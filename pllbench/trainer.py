@@ -14,10 +14,11 @@ from torch import Tensor
 
 from pllbench import metrics
 from pllbench.checkpoints import Checkpoints, State
+from pllbench.curves import Curves
 from pllbench.loader import Loader
 from pllbench.method import Method, Network, Problem
 from pllbench.networks import compile_encoders, make_network
-from pllbench.records import Curves, Result, Select
+from pllbench.records import Result, Select
 from pllbench.seeds import stream_seed
 from pllbench.spec import RunSpec, TrainSpec
 from pllbench.task import Task

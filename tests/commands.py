@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pllbench import records
 from pllbench.cli import main
+from pllbench.curves import read_curves
 
 GRID = shlex.split("--methods cc,rc --datasets digits --q 0.1,0.3 --seeds 2 --epochs 2")
 """The selection that the fixture `grid` has run."""
@@ -58,7 +58,7 @@ def stored(results: Path) -> dict[str, tuple[object, object, dict[str, NDArray[n
     found = {}
     for path in sorted((results / "records").rglob("*.json")):
         content = json.loads(path.read_bytes())
-        curves = records.read_curves(path)
+        curves = read_curves(path)
         found[str(path.relative_to(results))] = (content["spec"], content["result"], curves)
     return found
 

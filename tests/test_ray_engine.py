@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from pllbench import records
+from pllbench.curves import read_curves
 from pllbench.execution import Job, execute
 from tests import plugins
 
@@ -76,7 +77,7 @@ def test_every_run_of_a_cluster_that_lost_a_node_has_the_record_of_a_local_one(
         record, curves = execute(Job(run.spec, folder, "cpu", own=run.own))
         there = by_id[run.spec.run_id]
         assert (there.spec, there.result) == (record.spec, record.result)
-        columns = records.read_curves(records.record_path(folder / "results", run.spec))
+        columns = read_curves(records.record_path(folder / "results", run.spec))
         assert columns.keys() == curves.keys()
         for name, column in curves.items():
             np.testing.assert_array_equal(columns[name], column)

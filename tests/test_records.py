@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from pllbench import records
-from pllbench.records import Record, is_done, query, read, read_curves, record_path, write
+from pllbench.curves import read_curves
+from pllbench.records import Record, is_done, query, read, record_path, write
 from tests.records_factory import make_record, make_spec
 
 CURVES = {

@@ -24,10 +24,11 @@ from rich.console import Console
 
 from pllbench import records
 from pllbench.checkpoints import Checkpoints, State
+from pllbench.curves import read_curves
 from pllbench.grid import PlannedRun, Selection, plan
 from pllbench.local_engine import LocalEngine
 from pllbench.protocol import Setting
-from pllbench.records import query, read, read_curves, write
+from pllbench.records import query, read, write
 from pllbench.runner import Options, run_grid
 from tests import plugins
 from tests.commands import pllbench

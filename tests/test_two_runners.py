@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from pllbench import records
+from pllbench.curves import read_curves
 from pllbench.execution import Job, execute
 from pllbench.grid import Selection, plan
 from pllbench.protocol import Setting
@@ -104,5 +105,5 @@ def test_a_grid_of_two_runners_of_which_one_is_killed(workshop: Path) -> None:
             straight, curves = execute(Job(run.spec, workshop, "cpu"))
         record = by_id[run.spec.run_id]
         assert (record.spec, record.result) == (straight.spec, straight.result)
-        columns = records.read_curves(records.record_path(workshop / "results", run.spec))
+        columns = read_curves(records.record_path(workshop / "results", run.spec))
         np.testing.assert_equal(columns, curves)
