@@ -150,5 +150,6 @@ def as_published(name: str) -> tuple[list[PlannedRun], list[Record]]:
         key = (run.name, spec.dataset, None if spec.labels == "true" else process, spec.q)
         entry = next((entry for entry in numbers if entry.matches(*key)), None)
         mean, std = (entry.mean, entry.sample_std) if entry else (80.0 + names.index(run.name), 1.0)
-        found[spec.run_id] = make_record(spec, mean + std * (spec.seed - 1))  # seeds 0, 1, 2
+        place = spec.seed % 100 - 1  # seeds 0, 1, 2 or 100, 101, 102
+        found[spec.run_id] = make_record(spec, mean + std * place)
     return planned, list(found.values())

@@ -256,7 +256,7 @@ def summary(**curves: list[float]) -> Result:
 
 def test_last10_is_the_mean_of_at_most_10_epochs() -> None:
     assert summary(accuracy=[0.5, 0.7]).accuracy["last10"] == pytest.approx(0.6)
-    twelve = summary(accuracy=[9.0, 9.0, *(i / 10 for i in range(10))])
+    twelve = summary(accuracy=[1.0, 1.0, *(i / 10 for i in range(10))])
     assert twelve.accuracy["last10"] == pytest.approx(0.45)
     assert twelve.accuracy["last"] == 0.9
 

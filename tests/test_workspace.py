@@ -16,6 +16,7 @@ from pllbench import records, workspace
 from pllbench.runs import Status, folder_status
 from pllbench.workspace import DEAD_SECONDS, Workspace
 from tests.records_factory import make_record, make_spec
+from tests.test_records import CURVES
 
 OWNER = """
 import sys
@@ -166,7 +167,7 @@ def test_what_a_done_run_left_behind_does_not_count(tmp_path: Path) -> None:
     space = Workspace.of(tmp_path, spec.run_id)
     assert space.acquire()
     (space.folder / "checkpoint.pt.unreadable").write_bytes(b"damaged")
-    records.write(tmp_path, make_record(spec, 50.0), {})
+    records.write(tmp_path, make_record(spec, 50.0), CURVES)
     space.finish()
     assert folder_status(tmp_path) == Status(done=1, failed=0, running=0, missing=0)
 
