@@ -94,7 +94,13 @@ def test_the_page_says_what_the_records_say() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "tests"), [("tabular", None), ("tabular_ablations", "asyco"), ("reduced_images", None)]
+    ("name", "tests"),
+    [
+        ("tabular", None),
+        ("tabular_ablations", "asyco"),
+        ("reduced_images", None),
+        ("reduced_processes", None),
+    ],
 )
 def test_the_tables_say_what_the_records_say(name: str, tests: str | None) -> None:
     content = contents.load(SelectionFlags(benchmark=name), RESULTS)
