@@ -28,9 +28,8 @@ def num_columns(path: Path) -> int:
     file = path.with_suffix(".npz")
     try:
         with file.open("rb", buffering=0) as stream:
-            place = stream.seek(0, os.SEEK_END) - ZIP_END.size
-            stream.seek(max(place, 0))
-            end = stream.read().rjust(ZIP_END.size)
+            place = os.fstat(stream.fileno()).st_size - ZIP_END.size
+            end = os.pread(stream.fileno(), ZIP_END.size, max(place, 0)).rjust(ZIP_END.size)
     except OSError as error:
         raise ValueError(f"{file}: not readable ({error.strerror})") from error
     mark, number, size, start, comment = ZIP_END.unpack(end)

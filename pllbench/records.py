@@ -231,7 +231,7 @@ def query(root: Path) -> tuple[list[Record], list[Unreadable]]:
     found: list[Record] = []
     unreadable: list[Unreadable] = []
     with _no_garbage():
-        for path in sorted((root / "records").glob("*/*/*.json")):
+        for path in sorted((root / "records").glob("*/*/*.json"), key=str):
             if path.name.startswith("."):
                 continue
             try:

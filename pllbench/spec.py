@@ -144,8 +144,9 @@ class CandidateSpec(Values):
     @model_validator(mode="after")
     def _possible(self) -> Self:
         declared = type(self).model_fields
-        for key in sorted(self.model_fields_set - {"process", "q", *PROCESS_OPTIONS[self.process]}):
-            if getattr(self, key) != declared[key].default:
+        for key, field in declared.items():
+            foreign = key not in ("process", "q") and key not in PROCESS_OPTIONS[self.process]
+            if foreign and getattr(self, key) != field.default:
                 raise ValueError(f"process {self.process} has no option {key!r}")
         rated = takes_rate(self.process, self.rule)
         if self.q is None and rated:

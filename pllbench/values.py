@@ -1,21 +1,25 @@
 """What all settings and stored facts have in common, whoever declares them."""
 
-import json
+import math
 from collections.abc import Mapping
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, JsonValue
 from pydantic_core import to_json
 
-_FINITE = json.JSONEncoder(allow_nan=False)
-
 
 def _finite(values: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    try:
-        _FINITE.encode(values)
-    except ValueError as error:
-        raise ValueError("a number is not finite") from error
+    if not _is_finite(values):
+        raise ValueError("a number is not finite")
     return values
+
+
+def _is_finite(value: JsonValue) -> bool:
+    if isinstance(value, dict):
+        return all(map(_is_finite, value.values()))
+    if isinstance(value, list):
+        return all(map(_is_finite, value))
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 Options = Annotated[dict[str, JsonValue], AfterValidator(_finite)]
