@@ -213,7 +213,7 @@ def merge(settings: Iterable[Overrides]) -> Overrides:
         hparams |= setting.hparams
         holdout = setting.holdout if setting.holdout is not None else holdout
         data_seed = setting.data_seed if setting.data_seed is not None else data_seed
-    return Overrides(
+    return Overrides.model_construct(  # its parts have been validated, and cells are many
         train=train,
         views=views,
         candidates=candidates,

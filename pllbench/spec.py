@@ -7,7 +7,7 @@ it; device, paths, jobs and checkpoint interval are not part of it.
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import (
@@ -44,8 +44,10 @@ def unknown_key(keys: Iterable[str], model: type[BaseModel]) -> str | None:
     return None
 
 
-def _known_keys(model: type[BaseModel]) -> set[str]:
-    return {field.alias or name for name, field in model.model_fields.items()}
+@cache
+def _known_keys(model: type[BaseModel]) -> frozenset[str]:
+    """Asked for every setting, and settings are merged for every cell."""
+    return frozenset(field.alias or name for name, field in model.model_fields.items())
 
 
 class TrainSpec(Values):
