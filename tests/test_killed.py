@@ -6,6 +6,7 @@
 import random
 import threading
 from collections.abc import Iterator
+from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -62,6 +63,7 @@ def kill(process: BaseProcess, checkpoint: Path, delay: float, ended: threading.
         pass
     if not ended.wait(delay):
         process.kill()
+        wait([process.sentinel])  # or the next job may be given to it
 
 
 def written_at(checkpoint: Path) -> int:
