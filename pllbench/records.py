@@ -28,7 +28,7 @@ SCHEMA: Literal[1] = 1
 """Version of the record's layout."""
 
 Select = Literal["last10", "last", "covering_rate", "approximated_accuracy", "oracle"]
-"""Rule that turns a epochs into one accuracy; `oracle`, the best test epoch, is diagnostic."""
+"""Rule that turns a run into one accuracy; `oracle`, the best test epoch, is diagnostic."""
 
 SELECTS: tuple[Select, ...] = get_args(Select)
 

@@ -241,10 +241,9 @@ def is_seen_or_harmless(stored: Path, victim: Path) -> None:
 def test_a_flipped_bit_of_curves_is_seen_or_harmless(
     stored: Path, victim: Path, place: float, bit: int
 ) -> None:
-    whole = COLUMNS
-    at = int(place * len(whole))
-    flipped = bytes([whole[at] ^ (1 << bit)])
-    victim.with_suffix(".npz").write_bytes(overwritten(whole, place, flipped))
+    at = int(place * len(COLUMNS))
+    flipped = bytes([COLUMNS[at] ^ (1 << bit)])
+    victim.with_suffix(".npz").write_bytes(overwritten(COLUMNS, place, flipped))
     is_seen_or_harmless(stored, victim)
 
 
