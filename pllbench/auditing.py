@@ -27,9 +27,7 @@ def audit_dataset(
         ValueError: unknown data set, missing or malformed file, or a q for real candidate sets.
     """
     own = inspect(Path(name)) if is_path(name) else None
-    dataset = (
-        datasets.load_own(own, noisy=True) if own else datasets.load(name, data_dir, noisy=True)
-    )
+    dataset = datasets.load(own or name, data_dir, noisy=True)
     info = own.info if own else DATASETS[name]
     facts: dict[str, object] = datasets.describe(dataset, seed).model_dump(mode="json")
     train, _ = datasets.split(dataset, seed)

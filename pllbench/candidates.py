@@ -9,7 +9,14 @@ import hashlib
 import numpy as np
 import numpy.typing as npt
 
-from pllbench.processes import PROCESSES, Candidates, Labels, Logits, Truth
+from pllbench.processes import (
+    PROCESSES,
+    Candidates,
+    Labels,
+    Logits,
+    Truth,
+    require_possible,
+)
 from pllbench.seeds import stream_seed
 from pllbench.spec import CandidateSpec
 from pllbench.values import Values
@@ -61,8 +68,7 @@ def generate(
         ValueError: fewer than two classes, a label outside 0..C-1, or something that the process
             needs is not there.
     """
-    if num_classes < 2:
-        raise ValueError(f"candidate sets need at least 2 classes, got {num_classes}")
+    require_possible(spec, num_classes, superclasses)
     if len(y) and not 0 <= y.min() <= y.max() < num_classes:
         raise ValueError(
             f"true labels must be 0..{num_classes - 1}, they run from {y.min()} to {y.max()}"

@@ -78,13 +78,17 @@ class DataAudit(Values):
     """SHA-256 (16 hex digits) of features, true labels and candidate sets."""
 
 
-def load(name: str, data_dir: Path, *, noisy: bool = False) -> Dataset:
+def load(name: str | OwnData, data_dir: Path, *, noisy: bool = False) -> Dataset:
     """The data set `name`, read from below `data_dir` or from the library that ships it.
+
+    The user's own data are read from where they are.
 
     Raises:
         ValueError: unknown name, missing file, a file that is not what its format says, or (unless
             `noisy`) a row whose true label is not among its candidates.
     """
+    if isinstance(name, OwnData):
+        return _load_own(name, noisy=noisy)
     info = dataset_info(name)
     read = read_torchvision if info.torchvision else _READERS.get(name, read_mat)
     found = read(name, data_dir)
@@ -98,7 +102,7 @@ def load(name: str, data_dir: Path, *, noisy: bool = False) -> Dataset:
     )
 
 
-def load_own(own: OwnData, *, noisy: bool = False) -> Dataset:
+def _load_own(own: OwnData, *, noisy: bool = False) -> Dataset:
     """The user's own data set.
 
     Raises:

@@ -117,8 +117,6 @@ def load_dataset(job: Job) -> Dataset:
 @lru_cache(maxsize=1)
 def _load(name: str | OwnData, data_dir: Path, noisy: bool) -> Dataset:
     """The last data set stays in memory: a worker's next run is mostly on the same one."""
-    if isinstance(name, OwnData):
-        return datasets.load_own(name, noisy=noisy)
     return datasets.load(name, data_dir, noisy=noisy)
 
 

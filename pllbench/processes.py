@@ -134,26 +134,14 @@ def pair(truth: Truth, spec: CandidateSpec, rng: np.random.Generator) -> Candida
 
 
 def hierarchical(truth: Truth, spec: CandidateSpec, rng: np.random.Generator) -> Candidates:
-    """Every other class of the true label's superclass is a candidate with probability q.
-
-    Raises:
-        ValueError: the data set has no superclasses.
-    """
-    if not truth.superclasses:
-        raise ValueError("process hierarchical needs classes with superclasses, as of cifar100")
+    """Every other class of the true label's superclass is a candidate with probability q."""
     groups = np.asarray(truth.superclasses)
     related = groups[truth.y][:, None] == groups  # [N, C]
     return with_true(related & (rng.random(related.shape) < rate(spec)), truth.y)
 
 
 def controlled(truth: Truth, spec: CandidateSpec, rng: np.random.Generator) -> Candidates:
-    """With probability q exactly `num_wrong` wrong labels, else none: (p, r) of the literature.
-
-    Raises:
-        ValueError: there are fewer wrong labels.
-    """
-    if spec.num_wrong >= truth.num_classes:
-        raise ValueError(f"num_wrong = {spec.num_wrong}: there are {truth.num_classes} classes")
+    """With probability q exactly `num_wrong` wrong labels, else none: (p, r) of the literature."""
     happens = rng.random(len(truth.y)) < rate(spec)
     return with_sizes(truth, np.where(happens, spec.num_wrong, 0), rng)
 
@@ -193,6 +181,26 @@ def flip_probabilities(logits: Logits, y: Labels, spec: CandidateSpec) -> npt.ND
     share = relative / relative.sum(axis=1, keepdims=True)
     capped: npt.NDArray[np.float64] = np.minimum(1.0, rate(spec) * logits.shape[1] * share)
     return capped
+
+
+def require_possible(
+    spec: CandidateSpec, num_classes: int, superclasses: tuple[int, ...] = ()
+) -> None:
+    """Raise ValueError if the process that `spec` names asks for what the classes do not have.
+
+    Args:
+        spec: the process.
+        num_classes: C.
+        superclasses: superclass of each class [C]; empty where classes have none.
+    """
+    if num_classes < 2:
+        raise ValueError(f"candidate sets need at least 2 classes, got {num_classes}")
+    if spec.process == "hierarchical" and not superclasses:
+        raise ValueError("process hierarchical needs classes with superclasses, as of cifar100")
+    if spec.num_wrong >= num_classes:
+        raise ValueError(
+            f"num_wrong = {spec.num_wrong}: must be less than the number of classes, {num_classes}"
+        )
 
 
 def rate(spec: CandidateSpec) -> float:

@@ -4,6 +4,7 @@ import signal
 import tempfile
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,12 +14,14 @@ from types import FrameType
 from rich.console import Console
 
 from pllbench import annotators, datasets, records
-from pllbench.catalogue import DATASETS
 from pllbench.checkpoints import Checkpoints
 from pllbench.display import Display
 from pllbench.engines import Engine, EpochEnded, Event, Failed, Finished, Started, Stopped
 from pllbench.execution import Job
 from pllbench.grid import PlannedRun
+from pllbench.own import OwnData
+from pllbench.runs import name_of
+from pllbench.task import require_fit
 from pllbench.workspace import HEARTBEAT_SECONDS, Workspace
 
 POLL_SECONDS = 0.5
@@ -74,19 +77,25 @@ class Summary:
 def preflight(planned: Sequence[PlannedRun], options: Options) -> None:
     """Check, before any run starts and anything is written, what would stop many of them.
 
-    Data sets that come in a file are read, so that a malformed one is found at once.
+    Data sets are read, so that a malformed one is found at once.
 
     Raises:
-        ValueError: a data file is missing or malformed, or the results folder is not writable.
+        ValueError: a data file is missing or malformed, a run's settings do not fit its data, or
+            the results folder is not writable.
     """
-    for own in dict.fromkeys(run.own for run in planned if run.own):
-        datasets.load_own(own, noisy=options.noisy)
-    names = dict.fromkeys(run.spec.dataset for run in planned if not run.own)
-    for name in names:
-        datasets.require_files(name, options.data_dir)
-    for name in names:
-        if DATASETS[name].file:
-            datasets.load(name, options.data_dir, noisy=options.noisy)
+    cells: dict[OwnData | str, dict[str, PlannedRun]] = defaultdict(dict)
+    for run in planned:
+        cells[run.own or run.spec.dataset].setdefault(run.spec.cell, run)
+    for name in cells:
+        if isinstance(name, str):
+            datasets.require_files(name, options.data_dir)
+    for name, runs in cells.items():
+        dataset = datasets.load(name, options.data_dir, noisy=options.noisy)
+        for run in runs.values():
+            try:
+                require_fit(run.spec, dataset)
+            except ValueError as error:
+                raise ValueError(f"{name_of(run)}: {error}") from error
     try:
         options.results.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=options.results):

@@ -145,10 +145,8 @@ class CandidateSpec(Values):
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
-        declared = type(self).model_fields
-        for key, field in declared.items():
-            foreign = key not in ("process", "q") and key not in PROCESS_OPTIONS[self.process]
-            if foreign and getattr(self, key) != field.default:
+        for key, default in _foreign_options(self.process):
+            if getattr(self, key) != default:
                 raise ValueError(f"process {self.process} has no option {key!r}")
         rated = takes_rate(self.process, self.rule)
         if self.q is None and rated:
@@ -172,6 +170,14 @@ PROCESS_OPTIONS: dict[Process, tuple[str, ...]] = {
     "instance": ("rule", "annotator", "annotator_network", "annotator_epochs"),
 }
 """Fields of `CandidateSpec` that a process reads, besides q."""
+
+
+@cache
+def _foreign_options(process: Process) -> tuple[tuple[str, object], ...]:
+    """Name and default of every option that a process does not read. Asked for every record."""
+    read = ("process", "q", *PROCESS_OPTIONS[process])
+    fields = CandidateSpec.model_fields.items()
+    return tuple((key, field.default) for key, field in fields if key not in read)
 
 
 def takes_rate(process: object, rule: object) -> bool:

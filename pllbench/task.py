@@ -11,9 +11,10 @@ from pllbench import datasets
 from pllbench.candidates import Audit
 from pllbench.catalogue import DATASETS
 from pllbench.datasets import Dataset
-from pllbench.processes import Logits
-from pllbench.spec import RunSpec
-from pllbench.views import Views, image_statistics, statistics
+from pllbench.networks import make_network
+from pllbench.processes import Logits, require_possible
+from pllbench.spec import RunSpec, TrainSpec
+from pllbench.views import Views, image_statistics, require_scaling, statistics
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ def make_task(
         ValueError: a row has no candidate, or its true label is none (unless `noisy`).
     """
     info = dataset.info or DATASETS[spec.dataset]
-    seed = spec.seed if spec.data_seed is None else spec.data_seed
+    seed = _data_seed(spec)
     train, test = datasets.split(dataset, seed)
     y = dataset.y[train].numpy()
     if spec.labels == "true":
@@ -105,6 +106,31 @@ def make_task(
         views=Views(info.kind, spec.views, stats.to(device)),
         audit=candidate_sets.audit(sets, y),
     )
+
+
+def require_fit(spec: RunSpec, dataset: Dataset) -> None:
+    """Check that `spec` asks for nothing that its data set cannot give, before anything is made.
+
+    Raises:
+        ValueError: a network does not take its rows, or the candidate process its classes; images
+            are scaled; or the hold-out takes no row, or all.
+    """
+    info = dataset.info or DATASETS[spec.dataset]
+    networks = [spec.train.network]
+    if spec.candidates:
+        require_possible(spec.candidates, dataset.num_classes, info.superclasses)
+        if spec.candidates.process == "instance":
+            networks += [spec.candidates.annotator_network]
+    for name in networks:
+        with torch.device("meta"):  # shapes alone
+            make_network(TrainSpec(network=name), tuple(dataset.x.shape[1:]), dataset.num_classes)
+    require_scaling(info.kind, spec.views)
+    seed = _data_seed(spec)
+    datasets.hold_out(datasets.split(dataset, seed)[0], spec.holdout, seed)
+
+
+def _data_seed(spec: RunSpec) -> int:
+    return spec.seed if spec.data_seed is None else spec.data_seed
 
 
 def _rows(x: Tensor, index: Tensor) -> Tensor:

@@ -153,6 +153,15 @@ VIEWS: dict[tuple[Kind, str], View] = {
 }
 
 
+def require_scaling(kind: Kind, spec: ViewSpec) -> None:
+    """Raise ValueError if the scaling that `spec` names does not exist for this kind of data."""
+    if kind in ("image", "digits") and spec.scaling != "none":
+        raise ValueError(
+            f"scaling {spec.scaling} is for rows of features: images are normalised by "
+            f"channel, as the view setting 'normalisation' says"
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Views:
     """Views of one data set under one `ViewSpec`.
@@ -169,11 +178,7 @@ class Views:
 
     def require(self, roles: tuple[str, ...]) -> None:
         """Raise ValueError if a role or the scaling does not exist for this kind of data."""
-        if self.kind in ("image", "digits") and self.spec.scaling != "none":
-            raise ValueError(
-                f"scaling {self.spec.scaling} is for rows of features: images are normalised by "
-                f"channel, as the view setting 'normalisation' says"
-            )
+        require_scaling(self.kind, self.spec)
         known = [role for kind, role in VIEWS if kind == self.kind]
         for role in roles:
             if role not in known:

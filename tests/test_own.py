@@ -12,7 +12,7 @@ from scipy.io import savemat
 
 from pllbench import datasets, own
 from pllbench.auditing import audit_dataset
-from pllbench.datasets import Dataset, load_own, split
+from pllbench.datasets import Dataset, split
 from pllbench.execution import Job, execute
 from pllbench.grid import PlannedRun, Selection, plan
 from pllbench.protocol import Setting, default_protocol
@@ -34,7 +34,7 @@ def images(*shape: int) -> Any:
 
 
 def read(path: Path) -> Dataset:
-    return load_own(own.inspect(path))
+    return datasets.load(own.inspect(path), Path())
 
 
 def refused(path: Path) -> str:

@@ -9,8 +9,8 @@ from torch import Tensor
 from pllbench import datasets
 from pllbench.candidates import audit
 from pllbench.datasets import Dataset
-from pllbench.spec import CandidateSpec, Policy
-from pllbench.task import Task, make_task
+from pllbench.spec import CandidateSpec, Policy, RunSpec
+from pllbench.task import Task, make_task, require_fit
 from tests.factories import CPU, NUM_CLASSES, make_dataset, make_small_task, make_spec
 
 DATA = make_dataset()
@@ -155,3 +155,35 @@ def test_q_and_policy_reach_the_candidate_sets() -> None:
         for q, policy in settings
     ]
     assert sizes == [1.0, 2.0, 4.0]
+
+
+UNFIT: dict[str, RunSpec] = {
+    "network resnet18 needs images": make_spec(train={"network": "resnet18"}),
+    "network small_cnn needs images": make_spec(
+        candidates=CandidateSpec(process="instance", q=0.4, annotator_network="small_cnn")
+    ),
+    "needs classes with superclasses": make_spec(
+        candidates=CandidateSpec(process="hierarchical", q=0.4)
+    ),
+    f"num_wrong = {NUM_CLASSES}: must be less": make_spec(
+        candidates=CandidateSpec(process="controlled", q=0.4, num_wrong=NUM_CLASSES)
+    ),
+    r"a hold-out share of 0\.99 takes 48 of 48": make_spec(holdout=0.99),
+}
+
+
+@pytest.mark.parametrize("reason", UNFIT)
+def test_settings_that_do_not_fit_the_data(reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        require_fit(UNFIT[reason], DATA)
+
+
+def test_settings_that_do_not_fit_images() -> None:
+    images = replace(
+        DATA, name="cifar10", x=torch.zeros(60, 3, 20, 20, dtype=torch.uint8), num_classes=10
+    )
+    require_fit(make_spec(dataset="cifar10", train={"network": "resnet18"}), images)
+    with pytest.raises(ValueError, match=r"lenet takes images of 28 x 28 or 32 x 32"):
+        require_fit(make_spec(dataset="cifar10", train={"network": "lenet"}), images)
+    with pytest.raises(ValueError, match="scaling zscore is for rows of features"):
+        require_fit(make_spec(dataset="cifar10", views={"scaling": "zscore"}), images)
