@@ -103,7 +103,8 @@ def ranks(table: Table) -> tuple[Ranks, tuple[str, ...]]:
     """Ranks of the rows over the data sets of `table`, by label; and the notes they need.
 
     The columns of a data set are averaged first, since its noise rates are no independent blocks.
-    Rows that lack a run anywhere, or have other candidate sets, are left out, and named.
+    Rows that lack a run anywhere, or have other candidate sets, are left out, and named. Rows that
+    share all their runs are ranked once, under the name of the first.
 
     Raises:
         ValueError: fewer than two rows are complete.
@@ -116,11 +117,16 @@ def ranks(table: Table) -> tuple[Ranks, tuple[str, ...]]:
         for name, values in scores.items()
         if None not in values
     }
-    if len(complete) < 2:
+    first: dict[tuple[str, ...], str] = {}
+    for name in complete:
+        first.setdefault(_runs(blocks, name), name)
+    if len(first) < 2:
         raise ValueError("ranks need at least two rows with all their runs on every data set here")
     labels = _labels(blocks)
-    found = rank({labels[name]: values for name, values in complete.items()})
-    return found, _rank_notes(found, [labels[name] for name in scores if name not in complete])
+    found = rank({labels[name]: complete[name] for name in first.values()})
+    shared = {labels[n]: labels[first[_runs(blocks, n)]] for n in complete}
+    left_out = [labels[name] for name in scores if name not in complete]
+    return found, _rank_notes(found, shared, left_out)
 
 
 def to_report(tests: Sequence[PairedTest], table: Table) -> Report:
@@ -224,6 +230,12 @@ def _score(block: Block, name: str) -> float | None:
     return round(sum(means) / len(means), DECIMALS)
 
 
+def _runs(blocks: Sequence[Block], name: str) -> tuple[str, ...]:
+    """Ids of all runs of a row."""
+    rows = [row for block in blocks for row in block.rows if row.name == name]
+    return tuple(run_id for row in rows for cell in row.cells if cell for run_id in cell.run_ids)
+
+
 def _labels(blocks: Sequence[Block]) -> dict[str, str]:
     """One label a row's name: what its labels in all blocks begin with, else the name."""
     found: dict[str, set[str]] = {}
@@ -237,7 +249,10 @@ def _labels(blocks: Sequence[Block]) -> dict[str, str]:
     }
 
 
-def _rank_notes(found: Ranks, left_out: Sequence[str]) -> tuple[str, ...]:
+def _rank_notes(
+    found: Ranks, shared: Mapping[str, str], left_out: Sequence[str]
+) -> tuple[str, ...]:
+    """How to read the ranks; `shared` has the label that each row is ranked under."""
     k, n, distance = len(found.average), found.num_blocks, found.critical_difference
     notes = ["Rank 1 is best; the columns of a data set are averaged first, and ties share ranks."]
     notes += [f"Nemenyi's critical difference for k = {k} over N = {n}: {distance:.2f} (5 %)."]
@@ -245,6 +260,9 @@ def _rank_notes(found: Ranks, left_out: Sequence[str]) -> tuple[str, ...]:
         notes += ["N is too small: no two average ranks can lie that far apart."]
     if found.friedman_p is not None:
         notes += [f"Friedman's test that all are alike: p = {_p(found.friedman_p)}."]
+    once = [f"{label} as {leader}" for label, leader in shared.items() if label != leader]
+    if once:
+        notes += [f"Rows that share their runs are ranked once: {', '.join(once)}."]
     if left_out:
         notes += [
             f"Left out, since runs are missing or on other candidate sets: {', '.join(left_out)}."

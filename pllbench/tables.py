@@ -128,13 +128,16 @@ def _planned_groups(runs: dict[str, Record], planned: Sequence[PlannedRun]) -> l
 
 
 def _distinguish(groups: Sequence[_Group]) -> None:
-    """Give runs of older versions and of other data rows of their own, by their labels."""
+    """Give runs of older versions, of other data and of other annotators rows of their own."""
     newest: dict[str, int] = {}
     digests: dict[str, set[str | None]] = defaultdict(set)
+    annotators: dict[tuple[str, str | None], set[str]] = defaultdict(set)
     for group in groups:
         spec = group.spec
         newest[spec.method] = max(spec.version, newest.get(spec.method, spec.version))
         digests[spec.dataset].add(spec.digest)
+        if spec.annotator:
+            annotators[_sets_of(spec)].add(spec.annotator)
     for group in groups:
         spec = group.spec
         label = " ".join(group.label.split())
@@ -144,7 +147,14 @@ def _distinguish(groups: Sequence[_Group]) -> None:
             label += f", core version {spec.core_version}"
         if len(digests[spec.dataset]) > 1:
             label += f", data {(spec.digest or 'built in')[:8]}"
+        if spec.annotator and len(annotators[_sets_of(spec)]) > 1:
+            label += f", annotator {spec.annotator[:8]}"
         group.label = label
+
+
+def _sets_of(spec: RunSpec) -> tuple[str, str | None]:
+    """The data set, and its candidate process with the options of that."""
+    return spec.dataset, spec.candidates.text if spec.candidates else None
 
 
 def _cell(group: _Group, select: Select) -> Cell:

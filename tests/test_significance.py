@@ -1,5 +1,7 @@
 """Paired tests and ranks of a table's rows."""
 
+from dataclasses import replace
+
 import pytest
 from scipy import stats
 
@@ -151,6 +153,15 @@ def test_absence_is_not_rewarded() -> None:
     found, notes = ranks(build(records, PROTOCOL))
     assert set(found.average) == {"CC", "PRODEN"}
     assert notes[-1] == "Left out, since runs are missing or on other candidate sets: RC."
+
+
+def test_rows_that_share_their_runs_are_ranked_once() -> None:
+    records = several()
+    planned = make_plan([record.spec for record in records])
+    planned += [replace(run, name="again", label="RC again") for run in planned if run.name == "rc"]
+    found, notes = ranks(build(records, PROTOCOL, planned=planned))
+    assert found.average == {"CC": 1.5, "RC": 1.5, "PRODEN": 3.0}
+    assert "Rows that share their runs are ranked once: RC again as RC." in notes
 
 
 def test_one_split_that_is_easy_is_no_rank() -> None:

@@ -148,6 +148,22 @@ def test_an_older_version_of_a_method_is_a_row_of_its_own_in_every_column() -> N
     }
 
 
+def test_sets_of_another_annotator_are_a_row_of_their_own() -> None:
+    """As a newer version of the annotator's method makes them."""
+    records = [
+        *make_records([90, 92], candidates=RELATIVE, annotator="a" * 16),
+        *make_records([80, 82], candidates=RELATIVE, annotator="b" * 16),
+        *make_records([70, 72], annotator=None),
+    ]
+    assert numbers(build(records, PROTOCOL)) == {
+        "CC": ["--", "71.00 ± 1.41"],
+        "CC, annotator aaaaaaaa": ["91.00 ± 1.41", "--"],
+        "CC, annotator bbbbbbbb": ["81.00 ± 1.41", "--"],
+    }
+    one = [record for record in records if record.spec.annotator != "b" * 16]
+    assert list(numbers(build(one, PROTOCOL))) == ["CC"]
+
+
 def test_columns_are_sorted_by_q_and_blocks_by_the_catalogue() -> None:
     records = [
         *make_records([1], dataset="birdsong", q=None),
