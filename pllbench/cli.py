@@ -92,7 +92,6 @@ def run(
     from rich.console import Console
 
     from pllbench import console, contents
-    from pllbench.grid import plan
     from pllbench.local_engine import LocalEngine
     from pllbench.runner import Options, run_grid
     from pllbench.runs import name_of
@@ -102,7 +101,7 @@ def run(
         raise ValueError("--address and --gpus-per-run: only with --engine ray")
     if timeout == 0:
         raise ValueError("--timeout 0: must be more than 0 seconds")
-    planned = plan(flags.selection())
+    _, planned = flags.planned()
     if dry_run:
         console.show_plan(planned, results)
         return
@@ -149,12 +148,8 @@ def status(
     from pllbench import console
     from pllbench.runs import folder_status, selection_status
 
-    if flags.given:
-        from pllbench.grid import plan
-
-        found = selection_status(plan(flags.selection()), results)
-    else:
-        found = folder_status(results)
+    planned = flags.planned()[1] if flags.given else None
+    found = folder_status(results) if planned is None else selection_status(planned, results)
     counts = {"done": found.done, "failed": found.failed}
     counts |= {"running": found.running, "missing": found.missing}
     if as_json:

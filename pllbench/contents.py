@@ -91,8 +91,8 @@ def load(flags: SelectionFlags, folder: Path) -> Content:
         ValueError: the selection is wrong, or there is no such folder.
     """
     found = read(folder)
-    selection = flags.selection()
-    return Content(selection, plan(selection) if flags.given else None, found, folder)
+    selection, planned = flags.planned() if flags.given else (flags.selection(), None)
+    return Content(selection, planned, found, folder)
 
 
 def read(folder: Path) -> list[Record]:

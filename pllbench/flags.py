@@ -12,7 +12,7 @@ import typer
 from pydantic import ConfigDict, JsonValue, TypeAdapter, ValidationError
 
 from pllbench import resolution
-from pllbench.grid import Selection
+from pllbench.grid import PlannedRun, Selection, plan
 from pllbench.protocol import Setting, When, load_benchmark
 from pllbench.spec import (
     CandidateSpec,
@@ -92,6 +92,20 @@ class SelectionFlags:
             seeds=() if self.seeds is None else seeds(self.seeds),
             flags=tuple(self._settings()),
         )
+
+    def planned(self) -> tuple[Selection, list[PlannedRun]]:
+        """What they ask for, and its runs.
+
+        Raises:
+            ValueError: a flag, or something in the benchmark's file, is wrong; it is named.
+        """
+        selection = self.selection()
+        try:
+            return selection, plan(selection)
+        except ValueError as error:
+            if self.benchmark is None or str(error).startswith("--"):
+                raise
+            raise ValueError(f"--benchmark {self.benchmark}: {error}") from error
 
     def _settings(self) -> list[Setting]:
         found: list[Setting] = []

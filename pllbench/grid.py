@@ -76,7 +76,7 @@ def plan(selection: Selection) -> list[PlannedRun]:
     used: set[int] = set()
     for setting in (*whole.setting, *(s for g in whole.grid for s in g.setting), *selection.flags):
         for name in setting.when.method:
-            _base(name, variants)
+            _base(name, variants, setting.reason)
     for grid in whole.grid:
         overlay = load_benchmark(grid.protocol).setting if grid.protocol else ()
         layers = (*whole.setting, *grid.setting, *selection.flags)
@@ -95,12 +95,12 @@ def plan(selection: Selection) -> list[PlannedRun]:
                 run = PlannedRun(cell.name, label(spec, cell.name, known), spec, data)
                 planned.setdefault((cell.name, spec.run_id), run)
         for setting in () if restricted else grid.setting:
-            _require_used(setting, used, setting.reason or f"setting for {setting.when!r}")
+            _require_used(setting, used)
     _require_all(selection, [run.spec for run in planned.values()])
     for setting in () if restricted else whole.setting:
-        _require_used(setting, used, setting.reason or f"setting for {setting.when!r}")
+        _require_used(setting, used)
     for flag in selection.flags:
-        _require_used(flag, used, flag.reason)
+        _require_used(flag, used)
     return list(planned.values())
 
 
@@ -127,8 +127,10 @@ def _require_all(selection: Selection, specs: Sequence[RunSpec]) -> None:
             raise ValueError(f"{flag.reason}: no data set here has generated candidate sets")
 
 
-def _require_used(setting: Setting, used: set[int], name: str) -> None:
+def _require_used(setting: Setting, used: set[int]) -> None:
     if id(setting) not in used:
+        when = setting.when.model_dump_json(exclude_defaults=True)
+        name = setting.reason or f"setting when {when}"
         raise ValueError(f"{name}: applies to no run of this selection")
 
 
@@ -161,16 +163,16 @@ def _name(dataset: str) -> str:
     return dataset if not is_path(dataset) else path.name if path.is_dir() else path.stem
 
 
-def _base(name: str, variants: Mapping[str, Variant]) -> str:
+def _base(name: str, variants: Mapping[str, Variant], where: str) -> str:
     """The registered method behind a method or variant.
 
     Raises:
-        ValueError: there is none of that name.
+        ValueError: there is none of that name; the message begins with `where`, if it is not empty.
     """
     base = variants[name].base if name in variants else name
     if base not in method_entries():
         hint = did_you_mean(name, {*method_entries(), *variants})
-        raise ValueError(f"unknown method {name!r}: {hint}")
+        raise ValueError(": ".join(filter(None, (where, f"unknown method {name!r}", hint))))
     return base
 
 
@@ -204,7 +206,8 @@ def _cells(
         datasets = tuple(d for d in grid.datasets if not datasets or d in datasets)
     if not methods:
         raise ValueError("no methods: name some with --methods, or a --benchmark")
-    bases = {name: _base(name, variants) for name in methods}
+    where = "--methods" if selection.methods else ""
+    bases = {name: _base(name, variants, where) for name in methods}
     for dataset in datasets or ("digits",) * (not selection.benchmark):
         info = own[dataset].info if dataset in own else DATASETS[dataset]
         kind = info.kind if dataset in own else None

@@ -190,7 +190,7 @@ BENCHMARK = {"benchmark": DIGITS}
     ("message", "parts"),
     [
         ("no methods: name some with --methods, or a --benchmark", {}),
-        ("unknown method 'prodem': did you mean proden?", {"methods": ("prodem",)}),
+        ("--methods: unknown method 'prodem': did you mean proden?", {"methods": ("prodem",)}),
         ("unknown data set 'digit': did you mean digits?", ANY_RC | {"datasets": ("digit",)}),
         ("--q: no run here has generated", ANY_RC | {"datasets": ("lost",), "q": (0.1,)}),
         ("--q: no run here has generated", {"methods": ("supervised",), "q": (0.1,)}),
@@ -212,7 +212,7 @@ def test_what_selects_nothing_is_an_error(message: str, parts: Any) -> None:
     ("message", "setting"),
     [
         ("--flag: applies to no run", {"when": {"method": "cc"}, "hparams": {"num_strong": 1}}),
-        ("unknown method 'rcc': did you mean rc?", {"when": {"method": "rcc"}}),
+        ("--flag: unknown method 'rcc': did you mean rc?", {"when": {"method": "rcc"}}),
         (
             "rc on digits: hparams: unknown key 'num_stron', did you mean num_strong?",
             {"hparams": {"num_stron": 1}},

@@ -187,7 +187,7 @@ FILES: dict[str, bytes | str] = {
     "when.kind.0: Input should be 'image'": f'{SETTING}when = {{ kind = "sound" }}',
     "when.q.0: Input should be a valid number": f'{SETTING}when = {{ q = "low" }}',
     "unknown method 'nobody'": f'{SETTING}when = {{ method = "nobody" }}',
-    "applies to no run of this selection": f'{SETTING}when = {{ method = "rc" }}',
+    'setting when {"method":["rc"]}: applies to no run': f'{SETTING}when = {{ method = "rc" }}',
     "variants.mine.base: Input should be a valid string": VARIANT.replace(
         '"cc"\nlabel', "1\nlabel"
     ),
@@ -204,7 +204,9 @@ def test_malformed_benchmark_files(desk: Path, problem: str) -> None:
     text = FILES[problem]
     (desk / "mine.toml").write_bytes(text.encode() if isinstance(text, str) else text)
     before = contents(desk)
-    assert problem in refused("run", "--benchmark", "mine.toml")
+    line = refused("run", "--benchmark", "mine.toml")
+    assert problem in line
+    assert "mine.toml" in line
     assert contents(desk) == before
 
 
