@@ -347,7 +347,7 @@ def timed(
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--json", action="store_true", help="print one line")
     parser.add_argument("--parts", type=names, default=list(PARTS))
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--networks", type=names, default=list(NETWORKS))
@@ -363,13 +363,7 @@ def main() -> None:
         parser.error(f"--steps must be 1 to {CHUNK // BATCH}, --turns 1 or more")
     torch.set_num_threads(1)
     found = dict(measured(arguments))
-    if arguments.json:
-        print(json.dumps(found))
-        return
-    for part, values in found.items():
-        print(part)
-        for key, value in values.items():
-            print(f"  {key:16} {value}")
+    print(json.dumps(found, indent=None if arguments.json else 1))
 
 
 if __name__ == "__main__":
