@@ -51,7 +51,7 @@ WARM_UP, TURNS = 8, 60
 """Runs before those that are measured, and turns of `execute` and `train`."""
 
 PROCESSES = 5
-"""Processes of a command over one folder. Growth is a ratio of differences: one slow one spoils it."""
+"""Processes of a command over one folder: one slow process would spoil the growth."""
 
 SEEDS = 5
 """Runs of a fabricated cell."""

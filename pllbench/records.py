@@ -119,6 +119,9 @@ def write_atomic(path: Path, data: bytes, *, durable: bool = True) -> None:
     """Write `data` to `path` so that a reader sees the old file or the whole new one.
 
     What is not `durable` may be gone, or empty, after a power cut.
+
+    Raises:
+        OSError: it cannot be written; the error names `path`.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     # Not tempfile's: its files are for their owner alone, and a results folder may be shared.
@@ -130,8 +133,10 @@ def write_atomic(path: Path, data: bytes, *, durable: bool = True) -> None:
             if durable:
                 os.fsync(file.fileno())
         temporary.replace(path)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError):  # that of a full disk names no file
+            raise OSError(error.errno, error.strerror, str(path)) from error
         raise
 
 

@@ -355,7 +355,8 @@ def test_a_full_disk_fails_runs_alone_and_they_are_done_when_there_is_room(
     filler = fill(disk)
     summary = run_grid(planned(), engine, options, Console(file=io.StringIO()))
     assert (summary.done, len(summary.failed)) == (0, 2)
-    assert all("No space left on device" in reason for _, reason in summary.failed)
+    for _, reason in summary.failed:
+        assert f"No space left on device: '{options.results}/work/" in reason
     answer = pllbench("status", "--results", options.results, "--json")
     assert (answer.code, json.loads(answer.out)["done"]) == (0, 0)
     assert not list(options.results.rglob("*.json"))
