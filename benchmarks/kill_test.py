@@ -115,7 +115,7 @@ def planned(seed: int, epochs: int) -> list[PlannedRun]:
 def start(runs: Sequence[PlannedRun], results: Path) -> "subprocess.Popen[bytes]":
     """`pllbench run` with all runs at a time, in a process group of its own."""
     spec = runs[0].spec
-    command = [sys.executable, "-m", "pllbench.cli", "run", "--datasets", "digits", "--q", "0.3"]
+    command = [sys.executable, "-m", "pllbench", "run", "--datasets", "digits", "--q", "0.3"]
     command += ["--methods", ",".join(run.name for run in runs), "--seeds", f"{spec.seed},"]
     command += ["--epochs", str(spec.train.epochs), "--jobs", str(len(runs)), "--device", "cpu"]
     command += ["--checkpoint-every", "1", "--results", str(results)]

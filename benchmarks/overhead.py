@@ -173,7 +173,7 @@ def time_command(command: str, folder: Path) -> dict[str, float]:
 
 def _time_process(command: str, folder: Path) -> dict[str, float]:
     before, clock = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    arguments = [sys.executable, "-m", "pllbench.cli", command, "--results", str(folder)]
+    arguments = [sys.executable, "-m", "pllbench", command, "--results", str(folder)]
     subprocess.run(arguments, check=True, stdout=subprocess.DEVNULL)
     wall, after = time.perf_counter() - clock, resource.getrusage(resource.RUSAGE_CHILDREN)
     spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

@@ -338,7 +338,3 @@ def _ray_engine(**options: Any) -> "Engine":
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-if __name__ == "__main__":
-    main()

@@ -5,6 +5,7 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
@@ -30,12 +31,14 @@ class _Worker:
     def __init__(self) -> None:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(PRELOADED)
+        # Ctrl-C is the runner's to handle. That it is ignored is inherited, by workers too. Only in
+        # this moment: the start below takes seconds, until the fork server has imported torch.
+        handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        forkserver.ensure_running()
+        signal.signal(signal.SIGINT, handler)
         self.connection, theirs = context.Pipe()
         self.process: BaseProcess = context.Process(target=_work, args=(theirs,), daemon=True)
-        # Ctrl-C is the runner's to handle. That it is ignored is inherited, by the fork server too.
-        handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
         self.process.start()
-        signal.signal(signal.SIGINT, handler)
         theirs.close()  # so that the death of the process ends the pipe
         self.job: Job | None = None
         self.started_at = 0.0

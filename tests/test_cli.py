@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pllbench import __main__
 from tests.commands import pllbench
 
 REAL_DATA = os.environ.get("PLLBENCH_DATA")
@@ -24,6 +25,21 @@ def test_help_and_names_need_no_torch() -> None:
         command = [sys.executable, "-c", program, *arguments]
         output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         assert output.endswith("heavy:\n"), arguments
+
+
+def test_an_interrupt_during_the_import_ends_silently(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    class Interrupting:
+        def find_spec(self, *arguments: object) -> None:
+            raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "pllbench.cli")
+    monkeypatch.delattr("pllbench.cli")
+    monkeypatch.setattr(sys, "meta_path", [Interrupting()])
+    with pytest.raises(SystemExit, match="130"):
+        __main__.main()
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ Process = subprocess.Popen[bytes]
 @contextmanager
 def started(*arguments: object, log: Path) -> Iterator[Process]:
     """A process of its own, which is killed at the end."""
-    command = [sys.executable, "-m", "pllbench.cli", *map(str, arguments)]
+    command = [sys.executable, "-m", "pllbench", *map(str, arguments)]
     with log.open("wb") as file, subprocess.Popen(command, stdout=file, stderr=file) as process:
         try:
             yield process
@@ -79,6 +79,27 @@ def test_an_interrupted_grid_goes_on(workshop: Path, straight: Path, tmp_path: P
     [[epoch]] = resumed_from(results)
     assert 3 <= epoch < 40
     assert not list((results / "work").iterdir())
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="sees processes in /proc")
+def test_an_interrupt_while_the_first_worker_starts(workshop: Path, tmp_path: Path) -> None:
+    """Which takes seconds: the fork server imports torch."""
+    results = tmp_path / "results"
+    with started(*slow_grid(workshop, results), log=tmp_path / "log") as process:
+        wait_for("work/*/lock", results, process)
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        while not any(b"forkserver" in command_of(child) for child in children.read_text().split()):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+    assert len(stored(results)) < 2
+
+
+def command_of(process: str) -> bytes:
+    try:
+        return Path("/proc", process, "cmdline").read_bytes()
+    except OSError:  # it has ended
+        return b""
 
 
 def test_a_grid_whose_runner_was_killed_goes_on(

@@ -41,7 +41,7 @@ def workshop(tmp_path: Path) -> Iterator[Path]:
 
 def start(workshop: Path, name: str) -> "subprocess.Popen[bytes]":
     """A runner, in a process group of its own; its log is the file `name`."""
-    command = [sys.executable, "-m", "pllbench.cli", "run", "--methods", "slow", *GRID]
+    command = [sys.executable, "-m", "pllbench", "run", "--methods", "slow", *GRID]
     command += ["--jobs", "1", "--results", str(workshop / "results"), "--data-dir", str(workshop)]
     with (workshop / name).open("wb") as log:
         return subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)

@@ -1,0 +1,16 @@
+"""The command `pllbench`, and `python -m pllbench`."""
+
+import sys
+
+
+def main() -> None:
+    """The command line. Ctrl-C ends it silently while it is still being imported, too."""
+    try:
+        from pllbench import cli
+    except KeyboardInterrupt:
+        sys.exit(130)
+    cli.main()
+
+
+if __name__ == "__main__":
+    main()
