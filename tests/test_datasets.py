@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.error import URLError
 
 import numpy as np
 import numpy.typing as npt
@@ -310,6 +311,14 @@ def test_a_failed_download_says_what_to_put_where(
     assert f"no file {tmp_path / 'cnae9' / 'CNAE-9.data'}" in message
     assert "https://archive.ics.uci.edu" in message
     assert "OSError: no route" in message
+
+
+def test_a_download_is_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def offline(*args: object, **kwargs: object) -> None:
+        raise URLError("nobody answers")
+
+    monkeypatch.setattr("sklearn.datasets._openml.urlopen", offline)
+    assert "nobody answers" in refused(tmp_path, "cnae9")
 
 
 # Labels.

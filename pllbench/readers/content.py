@@ -117,9 +117,10 @@ def as_features(values: Array, where: str) -> Tensor:
 
 def refuse(bad: npt.ArrayLike, where: str, what: str) -> None:
     """Raise ValueError for the first row that is marked in `bad` [N] bool."""
-    rows = np.flatnonzero(bad)
+    marked = np.asarray(bad)  # a tensor's size is no number
+    rows = np.flatnonzero(marked)
     if len(rows):
-        share = f"{len(rows)} of {np.size(bad)} rows"
+        share = f"{len(rows)} of {marked.size} rows"
         raise ValueError(f"{where}: row {rows[0]} (counted from 0) {what} ({share})")
 
 

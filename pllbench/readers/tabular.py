@@ -74,9 +74,11 @@ def _download(info: DatasetInfo, data_dir: Path, missing: str) -> tuple[Array, A
     from sklearn.datasets import fetch_openml
 
     try:
-        table = fetch_openml(
-            data_id=info.openml, data_home=data_dir / "openml", as_frame=False, n_retries=0
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a second try; if that fails too, it is said below
+            table = fetch_openml(
+                data_id=info.openml, data_home=data_dir / "openml", as_frame=False, n_retries=1
+            )
     except Exception as error:  # urllib, http, OpenML and the parsers each raise their own kinds
         raise ValueError(
             f"{missing} (the download of OpenML data set {info.openml} failed: {brief(error)})"
