@@ -4,6 +4,7 @@ Nodes need pllbench and the methods' packages, but neither the data files nor a 
 """
 
 import os
+import signal
 import socket
 import tempfile
 import time
@@ -95,6 +96,7 @@ class RayEngine(Engine):
         try:
             _knock(address)
             ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)  # Ray's handler aborts with a stack dump
         except (OSError, ValueError, RuntimeError) as error:
             raise ValueError(f"--address {address}: no Ray cluster there ({error})") from error
         if gpus_per_run is None:

@@ -199,6 +199,13 @@ def test_a_run_is_taken_over_after_missed_heartbeats(space: Workspace, start: St
     assert not start().owns
 
 
+def test_a_beat_from_the_future_is_no_sign_of_life(space: Workspace) -> None:
+    """As a clock that was wrong leaves it."""
+    owned_elsewhere(space, -1e8)
+    assert space.state() == "missing"
+    assert space.acquire()
+
+
 def test_a_beat_is_seen_elsewhere(space: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     assert space.acquire()
     os.utime(space.owner, (0, 0))
