@@ -48,16 +48,23 @@ def is_path(text: str) -> bool:
     return "/" in text or Path(text).suffix in (".npz", ".mat")
 
 
+def name_of(path: Path) -> str:
+    """Name of the data set at `path`; of `.` and `..`, what these folders are called."""
+    if not path.is_dir():
+        return path.stem
+    return path.name if path.name.strip(".") else path.resolve().name
+
+
 def inspect(path: Path) -> OwnData:
     """What a grid must know of the data set at `path`.
 
     Raises:
         ValueError: there is nothing, or nothing of these forms; or its name is taken.
     """
-    name = path.name if path.is_dir() else path.stem
+    name = name_of(path)
     if name in DATASETS:
         raise ValueError(f"{path}: {name!r} is a data set of the suite: choose another name")
-    if not re.fullmatch(r"[\w.-]+", name):
+    if not re.fullmatch(r"[\w.-]+", name) or not name.strip("."):
         raise ValueError(f"{path}: its name must be letters, digits, '.', '_' and '-'")
     if path.is_dir():
         kind, real = "image", False

@@ -233,13 +233,11 @@ def read_toml(path: Path, text: str, model: type[Model]) -> Model:
         ValueError: one line that names the file and the line or key, with the nearest match.
     """
     try:
-        fields = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # the latter of thousands of brackets
-        raise ValueError(f"{path}: {error}") from error
-    try:
-        return model.parse(fields)
+        return model.parse(tomllib.loads(text))
     except ValidationError as error:
         raise ValueError(one_line(error, str(path), model)) from error
+    except (ValueError, RecursionError) as error:  # also of thousands of brackets or dotted keys
+        raise ValueError(f"{path}: {error}") from error
 
 
 def default_protocol() -> Protocol:

@@ -96,14 +96,15 @@ def preflight(planned: Sequence[PlannedRun], options: Options) -> None:
                 require_fit(run.spec, dataset)
             except ValueError as error:
                 raise ValueError(f"{name_of(run)}: {error}") from error
-    try:
-        options.results.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=options.results):
-            pass
-    except OSError as error:
-        raise ValueError(
-            f"--results {options.results}: not writable ({error.strerror}); name another folder"
-        ) from error
+    for folder in (options.results, options.results / "records", options.results / "work"):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+        except OSError as error:
+            raise ValueError(
+                f"--results {folder}: not writable ({error.strerror}); name another folder"
+            ) from error
 
 
 def run_grid(

@@ -33,6 +33,8 @@ Process = Literal[
 Policy = Literal["force", "free", "resample"]
 PolicyName = Literal["extended", "standard25", "svhn"]
 
+LARGEST = 10**9
+"""Of every number among the settings: no run needs more, and float32 and int64 hold it."""
 
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 
@@ -57,15 +59,15 @@ class TrainSpec(Values):
     """Encoder before the linear classifier."""
     forward: Literal["separate", "concat"] = "separate"
     """Pass the views of a batch one by one (BatchNorm statistics per view) or together."""
-    epochs: int = Field(default=200, ge=1)
+    epochs: int = Field(default=200, ge=1, le=LARGEST)
     """Passes over the training set."""
-    batch_size: int = Field(default=64, ge=1)
+    batch_size: int = Field(default=64, ge=1, le=LARGEST)
     """Instances a step; the last batch of an epoch may be smaller, none is dropped."""
-    lr: float = Field(default=0.1, gt=0)
+    lr: float = Field(default=0.1, gt=0, le=LARGEST)
     """Learning rate at epoch 0."""
     momentum: float = Field(default=0.9, ge=0, lt=1)
     """SGD momentum."""
-    weight_decay: float = Field(default=1e-4, ge=0)
+    weight_decay: float = Field(default=1e-4, ge=0, le=LARGEST)
     """SGD weight decay."""
     schedule: Literal["multistep", "cosine"] = "multistep"
     """multistep: lr / 10 at each milestone; cosine: from lr down to lr / 1000."""
@@ -84,17 +86,17 @@ class ViewSpec(Values):
 
     scaling: Scaling = "none"
     """Applied after the view, with statistics of the training rows only."""
-    tfidf_norm: float = Field(default=6.0, gt=0)
+    tfidf_norm: float = Field(default=6.0, gt=0, le=LARGEST)
     """L2 norm of every TF-IDF row (an all-zero row stays zero)."""
-    noise_std: float = Field(default=0.1, ge=0)
+    noise_std: float = Field(default=0.1, ge=0, le=LARGEST)
     """Strong view of tabular rows: sigma of Gaussian noise, in units of the scaled features."""
-    token_rate: float = Field(default=0.1, ge=0)
+    token_rate: float = Field(default=0.1, ge=0, le=LARGEST)
     """Strong view of text rows: random tokens added, as a share of the document's length."""
     token_law: Literal["uniform", "unigram"] = "uniform"
     """Law of the added tokens: uniform over the vocabulary, or the corpus's unigram law."""
     normalisation: Literal["published", "training"] = "published"
     """Images: channel statistics of the published codes, or those of the training images."""
-    cutout: int = Field(default=16, ge=0)
+    cutout: int = Field(default=16, ge=0, le=LARGEST)
     """Strong view of images: side of the black square, in pixels; 0 for none."""
     autoaugment: PolicyName | Literal["none"] = "extended"
     """Strong view of images: AutoAugment's CIFAR policy (97 or 25 sub-policies) or SVHN's."""
@@ -119,7 +121,7 @@ class CandidateSpec(Values):
     """What happens to a row without a wrong candidate: gets one, stays, or is drawn again."""
     sizes: Literal["paper", "code"] = "paper"
     """uniform-set: every set equally likely, or the sizes that its authors' code draws."""
-    num_wrong: int = Field(default=1, ge=1)
+    num_wrong: int = Field(default=1, ge=1, le=LARGEST)
     """controlled: wrong labels of a row that gets any, which happens with probability q."""
     eta: Rate = 0.0
     """noisy: probability that the true label is left out."""
@@ -129,7 +131,7 @@ class CandidateSpec(Values):
     """instance: method or variant that is trained on true labels to be the annotator."""
     annotator_network: NetworkName = "resnet18"
     """instance: network of the annotator."""
-    annotator_epochs: int = Field(default=50, ge=1)
+    annotator_epochs: int = Field(default=50, ge=1, le=LARGEST)
     """instance: length of the annotator's run."""
 
     @property

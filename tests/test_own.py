@@ -133,6 +133,11 @@ def test_names_and_paths(tmp_path: Path) -> None:
     assert "no such file or folder" in refused(tmp_path / "nothing.npz")
     assert "is a data set of the suite" in refused(npz(tmp_path, "digits"))
     assert "its name must be" in refused(npz(tmp_path, "my data"))
+    assert "its name must be" in refused(npz(tmp_path, "."))
+    assert "its name must be" in refused(npz(tmp_path, ".."))
+    inside = tmp_path / "photos" / "cats"
+    inside.mkdir(parents=True)
+    assert own.name_of(inside / "..") == "photos"
     (tmp_path / "a.csv").write_text("1,2")
     assert "a .npz file, a .mat file or a folder" in refused(tmp_path / "a.csv")
     (tmp_path / "below").mkdir()

@@ -358,6 +358,16 @@ def test_a_results_folder_that_is_a_file_is_refused(tmp_path: Path, data_dir: Pa
         run(planned("cc"), InlineEngine(), options)
 
 
+@pytest.mark.parametrize("name", ["records", "work"])
+def test_a_file_in_place_of_a_folder_is_found_before_any_run(options: Options, name: str) -> None:
+    options.results.mkdir()
+    (options.results / name).touch()
+    engine = InlineEngine()
+    with pytest.raises(ValueError, match=rf"^--results .*/{name}: not writable \(File exists\)"):
+        run(planned("cc"), engine, options)
+    assert not engine.executed
+
+
 def test_nothing_is_asked_of_a_finished_grid(options: Options, tmp_path: Path) -> None:
     run(planned("cc"), InlineEngine(), options)
     gone = Options(options.results, tmp_path / "gone", "cpu")

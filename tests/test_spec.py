@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from pllbench.method import Hparams
 from pllbench.spec import (
+    LARGEST,
     CandidateSpec,
     RunSpec,
     TrainSpec,
@@ -200,7 +201,7 @@ def test_q_has_ten_digits_and_no_sign() -> None:
 
 values = st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.integers())
 hparams = st.dictionaries(st.text(), values | st.floats(allow_nan=False, allow_infinity=False))
-positive = st.floats(min_value=1e-300, max_value=1e300)
+positive = st.floats(min_value=1e-300, max_value=LARGEST)
 specs = st.builds(
     RunSpec,
     method=st.text(),
@@ -213,7 +214,7 @@ specs = st.builds(
     seed=st.integers(min_value=0),
     data_seed=st.none() | st.integers(min_value=0),
     holdout=st.floats(0, 1, exclude_max=True),
-    train=st.builds(TrainSpec, lr=positive, weight_decay=positive, epochs=st.integers(1)),
+    train=st.builds(TrainSpec, lr=positive, weight_decay=positive, epochs=st.integers(1, LARGEST)),
     views=st.builds(ViewSpec, noise_std=positive, token_law=st.sampled_from(["uniform"])),
 )
 
