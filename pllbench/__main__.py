@@ -8,7 +8,7 @@ def main() -> None:
     try:
         from pllbench import cli
     except KeyboardInterrupt:
-        sys.exit(130)
+        sys.exit(130)  # cli.INTERRUPTED, which is not there yet
     cli.main()
 
 

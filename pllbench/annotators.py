@@ -67,8 +67,7 @@ def annotate(
         ValueError: as `annotator_run`; or `folder` holds other scores than of this data set.
         Interrupted: `on_epoch` asked to stop; the annotator's state was saved.
     """
-    data_seed = spec.seed if spec.data_seed is None else spec.data_seed
-    run = annotator_run(spec, 0 if dataset.num_train is not None else data_seed)
+    run = annotator_run(spec, 0 if dataset.num_train is not None else spec.split_seed)
     path = folder / f"{run.run_id}.npz"
     with _locked(path.with_suffix(".lock")):
         if not path.exists():
@@ -98,8 +97,7 @@ def set_aside(folder: Path, spec: RunSpec) -> str | None:
     """
     if spec.annotator is None:
         return None
-    data_seed = spec.seed if spec.data_seed is None else spec.data_seed
-    for seed in (0, data_seed):  # without the data, nobody knows which of them it is
+    for seed in (0, spec.split_seed):  # without the data, nobody knows which of them it is
         path = folder / f"{annotator_run(spec, seed).run_id}.npz"
         try:
             if path.exists():

@@ -9,14 +9,7 @@ import hashlib
 import numpy as np
 import numpy.typing as npt
 
-from pllbench.processes import (
-    PROCESSES,
-    Candidates,
-    Labels,
-    Logits,
-    Truth,
-    require_possible,
-)
+from pllbench.processes import PROCESSES, Candidates, Labels, Logits, Truth, require_possible
 from pllbench.seeds import stream_seed
 from pllbench.spec import CandidateSpec
 from pllbench.values import Values

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pllbench.catalogue import DATASETS
-from pllbench.own import OwnData, inspect, is_path, name_of
+from pllbench.own import OwnData, dataset_name, inspect, is_path
 from pllbench.protocol import (
     DEFAULT_RATES,
     Benchmark,
@@ -159,7 +159,7 @@ def known_variants(selection: Selection) -> dict[str, Variant]:
 
 def _name(dataset: str) -> str:
     """Name of a data set that --datasets names or gives the path of."""
-    return name_of(Path(dataset)) if is_path(dataset) else dataset
+    return dataset_name(Path(dataset)) if is_path(dataset) else dataset
 
 
 def _base(name: str, variants: Mapping[str, Variant], where: str) -> str:

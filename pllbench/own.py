@@ -48,7 +48,7 @@ def is_path(text: str) -> bool:
     return "/" in text or Path(text).suffix in (".npz", ".mat")
 
 
-def name_of(path: Path) -> str:
+def dataset_name(path: Path) -> str:
     """Name of the data set at `path`; of `.` and `..`, what these folders are called."""
     if not path.is_dir():
         return path.stem
@@ -61,7 +61,7 @@ def inspect(path: Path) -> OwnData:
     Raises:
         ValueError: there is nothing, or nothing of these forms; or its name is taken.
     """
-    name = name_of(path)
+    name = dataset_name(path)
     if name in DATASETS:
         raise ValueError(f"{path}: {name!r} is a data set of the suite: choose another name")
     if not re.fullmatch(r"[\w.-]+", name) or not name.strip("."):

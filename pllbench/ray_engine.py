@@ -96,9 +96,9 @@ class RayEngine(Engine):
         try:
             _knock(address)
             ray.init(address=address, log_to_driver=False, logging_level="ERROR")
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)  # Ray's handler aborts with a stack dump
         except (OSError, ValueError, RuntimeError) as error:
             raise ValueError(f"--address {address}: no Ray cluster there ({error})") from error
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # Ray's handler aborts with a stack dump
         if gpus_per_run is None:
             on_gpu = device == "cuda" or (device == "auto" and "GPU" in ray.cluster_resources())
             gpus_per_run = float(on_gpu)

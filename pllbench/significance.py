@@ -118,13 +118,12 @@ def ranks(table: Table) -> tuple[Ranks, tuple[str, ...]]:
         if None not in values
     }
     first: dict[tuple[str, ...], str] = {}
-    for name in complete:
-        first.setdefault(_runs(blocks, name), name)
+    leaders = {name: first.setdefault(_runs(blocks, name), name) for name in complete}
     if len(first) < 2:
         raise ValueError("ranks need at least two rows with all their runs on every data set here")
     labels = _labels(blocks)
     found = rank({labels[name]: complete[name] for name in first.values()})
-    shared = {labels[n]: labels[first[_runs(blocks, n)]] for n in complete}
+    shared = {labels[n]: labels[leader] for n, leader in leaders.items() if n != leader}
     left_out = [labels[name] for name in scores if name not in complete]
     return found, _rank_notes(found, shared, left_out)
 
@@ -252,7 +251,7 @@ def _labels(blocks: Sequence[Block]) -> dict[str, str]:
 def _rank_notes(
     found: Ranks, shared: Mapping[str, str], left_out: Sequence[str]
 ) -> tuple[str, ...]:
-    """How to read the ranks; `shared` has the label that each row is ranked under."""
+    """How to read the ranks; `shared` names the row whose runs a row without ranks has."""
     k, n, distance = len(found.average), found.num_blocks, found.critical_difference
     notes = ["Rank 1 is best; the columns of a data set are averaged first, and ties share ranks."]
     notes += [f"Nemenyi's critical difference for k = {k} over N = {n}: {distance:.2f} (5 %)."]
@@ -260,9 +259,9 @@ def _rank_notes(
         notes += ["N is too small: no two average ranks can lie that far apart."]
     if found.friedman_p is not None:
         notes += [f"Friedman's test that all are alike: p = {_p(found.friedman_p)}."]
-    once = [f"{label} as {leader}" for label, leader in shared.items() if label != leader]
-    if once:
-        notes += [f"Rows that share their runs are ranked once: {', '.join(once)}."]
+    if shared:
+        once = ", ".join(f"{label} as {leader}" for label, leader in shared.items())
+        notes += [f"Rows that share their runs are ranked once: {once}."]
     if left_out:
         notes += [
             f"Left out, since runs are missing or on other candidate sets: {', '.join(left_out)}."

@@ -256,6 +256,11 @@ class RunSpec(Values):
         return copied
 
     @property
+    def split_seed(self) -> int:
+        """Seed of split and candidate sets: the data_seed, or the run seed where there is none."""
+        return self.seed if self.data_seed is None else self.data_seed
+
+    @property
     def q(self) -> float | None:
         """Rate of the candidate process; None where there is no process."""
         return self.candidates.q if self.candidates else None

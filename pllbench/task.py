@@ -72,7 +72,7 @@ def make_task(
         ValueError: a row has no candidate, or its true label is none (unless `noisy`).
     """
     info = dataset.info or DATASETS[spec.dataset]
-    seed = _data_seed(spec)
+    seed = spec.split_seed
     train, test = datasets.split(dataset, seed)
     y = dataset.y[train].numpy()
     if spec.labels == "true":
@@ -125,12 +125,8 @@ def require_fit(spec: RunSpec, dataset: Dataset) -> None:
         with torch.device("meta"):  # shapes alone
             make_network(TrainSpec(network=name), tuple(dataset.x.shape[1:]), dataset.num_classes)
     require_scaling(info.kind, spec.views)
-    seed = _data_seed(spec)
+    seed = spec.split_seed
     datasets.hold_out(datasets.split(dataset, seed)[0], spec.holdout, seed)
-
-
-def _data_seed(spec: RunSpec) -> int:
-    return spec.seed if spec.data_seed is None else spec.data_seed
 
 
 def _rows(x: Tensor, index: Tensor) -> Tensor:

@@ -89,6 +89,7 @@ def test_an_interrupt_while_the_first_worker_starts(workshop: Path, tmp_path: Pa
         wait_for("work/*/lock", results, process)
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
         while not any(b"forkserver" in command_of(child) for child in children.read_text().split()):
+            assert process.poll() is None, "it ended too early"
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 130

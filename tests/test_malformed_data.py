@@ -20,6 +20,7 @@ from tests.damage import ANYWHERE, BYTES, anywhere, cut, is_refused, overwritten
 RNG = np.random.default_rng(0)
 Y = np.arange(40) % 4
 X = RNG.normal(size=(40, 5))
+NEGATIVE = (X < 0).any(1).sum()
 SETS = np.ones((40, 4), dtype=np.uint8)
 
 
@@ -77,7 +78,10 @@ ARRAYS: list[tuple[dict[str, Any], str]] = [
     ({"x": np.zeros((40, 5, 5, 2), dtype=np.uint8)}, "1 or 3 channels, got the shape"),
     ({"x": np.zeros((40, 0, 5), dtype=np.uint8)}, "no pixels in images of the shape (40, 0, 5)"),
     ({"x": np.array([None] * 40), "kind": "tabular"}, "not a .npz file, or cut off"),
-    ({"x": X, "kind": "text"}, f"negative count of a word ({(X < 0).any(1).sum()} of 40 rows)"),
+    (
+        {"x": X, "kind": "text"},
+        f"row 0 (counted from 0) has a negative count of a word ({NEGATIVE} of 40 rows)",
+    ),
     ({"x": X, "kind": "image"}, "images must be uint8 from 0 to 255"),
     ({"kind": "picture"}, "kind 'picture' must be one of image, digits, text, tabular"),
     ({"kind": np.array([3, 4])}, "kind '[3 4]' must be one of image"),

@@ -84,11 +84,13 @@ REQUESTS = {
     "run --methods cc --candidates uniform-set --q 0.1": "--q: no run here has generated",
     "run --methods cc --candidates instance:annotator=cc": "annotator 'cc' learns from candidate",
     "run --methods cc --candidates instance:annotator=me": "unknown method 'me'",
-    "run --methods cc --candidates hierarchical": "CC · digits hierarchical q=0.1 · seed 0: ",
+    "run --methods cc --candidates hierarchical": (
+        "CC · digits hierarchical q=0.1 · seed 0: process hierarchical needs classes with"
+    ),
     "run --methods cc --candidates controlled:num_wrong=10": "num_wrong = 10: must be less than",
     "run --methods cc --candidates instance": "network resnet18 needs images, these rows have",
     "data digits --candidates hierarchical": "process hierarchical needs classes with superclasses",
-    "data digits --candidates controlled:num_wrong=10": "num_wrong = 10: must be less than",
+    "data digits --candidates controlled:num_wrong=10": "less than the number of classes, 10",
     "data digits --candidates instance": "process instance needs an annotator",
     "data digits --candidates uniform-set --q 0.1": "--q 0.1: process uniform-set takes no rate",
     # Names and paths.
@@ -190,7 +192,9 @@ FILES: dict[str, bytes | str] = {
     "when.kind.0: Input should be 'image'": f'{SETTING}when = {{ kind = "sound" }}',
     "when.q.0: Input should be a valid number": f'{SETTING}when = {{ q = "low" }}',
     "unknown method 'nobody'": f'{SETTING}when = {{ method = "nobody" }}',
-    'setting when {"method":["rc"]}: applies to no run': f'{SETTING}when = {{ method = "rc" }}',
+    'setting when {"method":["rc"]}: applies to no run of this selection': (
+        f'{SETTING}when = {{ method = "rc" }}'
+    ),
     "variants.mine.base: Input should be a valid string": VARIANT.replace(
         '"cc"\nlabel', "1\nlabel"
     ),

@@ -137,7 +137,7 @@ def test_names_and_paths(tmp_path: Path) -> None:
     assert "its name must be" in refused(npz(tmp_path, ".."))
     inside = tmp_path / "photos" / "cats"
     inside.mkdir(parents=True)
-    assert own.name_of(inside / "..") == "photos"
+    assert own.dataset_name(inside / "..") == "photos"
     (tmp_path / "a.csv").write_text("1,2")
     assert "a .npz file, a .mat file or a folder" in refused(tmp_path / "a.csv")
     (tmp_path / "below").mkdir()

@@ -201,7 +201,7 @@ def test_runs_of_unequal_length_meet_at_equal_shares_of_their_epochs() -> None:
     figure = curves(table, {run: {"accuracy": np.ones(n)} for run, n in lengths.items()})
     [panel] = figure.axes
     assert panel.get_xlabel() == "share of the epochs (%)"
-    assert [line.get_xdata()[-1] for line in panel.lines] == [100, 100]  # type: ignore[index]
+    assert [np.asarray(line.get_xdata())[-1] for line in panel.lines] == [100, 100]
 
 
 @pytest.mark.parametrize("suffix", ["png", "pdf", "svg", "PNG"])
