@@ -9,19 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from pllbench_methods.losses import (
-    confidence,
-    disambiguation_losses,
+from pllbench_methods.shared.confidence import confidence, restrict, uniform_confidence
+from pllbench_methods.shared.disambiguation import disambiguation_losses
+from pllbench_methods.shared.losses import (
     kl_divergence,
     log_candidate_prob,
     log_complement,
     log_dot,
-    ramp,
-    restrict,
     smallest_pairs,
     soft_cross_entropy,
-    uniform_confidence,
 )
+from pllbench_methods.shared.schedules import ramp
 from tests.methods.fakes import geometric_mean, random_candidates, softmax
 
 V, B, C = 3, 24, 5

@@ -14,16 +14,13 @@ from pydantic import Field, model_validator
 from torch import Tensor
 
 from pllbench.method import Batch, Problem, Step, TrainView
-from pllbench_methods.common import DisambiguationHparams, MultiViewMethod
-from pllbench_methods.losses import (
-    confidence,
-    disambiguation_losses,
+from pllbench_methods.shared.confidence import ConfidenceMethod, confidence, restrict
+from pllbench_methods.shared.disambiguation import DisambiguationHparams, disambiguation_losses
+from pllbench_methods.shared.losses import (
     kl_divergence,
     log_complement,
     log_dot,
-    restrict,
     soft_cross_entropy,
-    uniform_confidence,
 )
 
 
@@ -83,7 +80,7 @@ def similarity_loss(logits: Tensor, pseudo: Tensor, sim_diag: bool = True) -> Te
     return (losses * pairs).sum() / max(num_views * batch_size * (batch_size - 1), 1)
 
 
-class AsyCo(MultiViewMethod[AsyCoHparams]):
+class AsyCo(ConfidenceMethod[AsyCoHparams]):
     """A disambiguation network, and an auxiliary one that learns its pseudo labels and corrects it.
 
     The auxiliary network starts as a copy when the warm-up ends. Whatever passes between the two
@@ -96,13 +93,11 @@ class AsyCo(MultiViewMethod[AsyCoHparams]):
     """
 
     hparams_type = AsyCoHparams
-    confidence: Tensor
     handed_over: Tensor
 
     def __init__(self, problem: Problem, hparams: AsyCoHparams) -> None:
         super().__init__(problem, hparams)
         self.auxiliary = problem.make_network() if hparams.auxiliary else None
-        self.register_buffer("confidence", uniform_confidence(problem.candidates))
         device = problem.candidates.device
         self.register_buffer("handed_over", torch.tensor(False, device=device))
 
@@ -129,7 +124,7 @@ class AsyCo(MultiViewMethod[AsyCoHparams]):
         gamma = hparams.gamma(self.reference_epoch)
         num_views = 1 + hparams.num_strong
         logits = self.network.views(batch.x[:num_views])[0] / hparams.tau  # [V, B, C], Eq. 4
-        target = self.confidence[batch.index]  # [B, C]
+        target = self.target(batch.index)  # [B, C]
         pseudo = target.argmax(-1)  # [B]
         losses = disambiguation_losses(logits, target, batch.candidates, gamma)  # Eq. 8
         loss = self.reduce_views(losses)
@@ -142,7 +137,7 @@ class AsyCo(MultiViewMethod[AsyCoHparams]):
                 loss = loss + gamma * kl_divergence(teacher, logits[0].log_softmax(-1)).mean()
             mu = hparams.mu(self.reference_epoch)
             refined = refined.lerp(confidence(other, batch.candidates), mu)  # Eq. 14
-        self.confidence[batch.index] = refined
+        self.renew(batch.index, refined)
         return Step(loss, pseudo)
 
     def auxiliary_loss(

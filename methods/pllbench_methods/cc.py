@@ -5,8 +5,9 @@ Partial-Label Learning, NeurIPS 2020.
 """
 
 from pllbench.method import Batch, Step
-from pllbench_methods.common import MultiViewMethod, ViewHparams
-from pllbench_methods.losses import log_candidate_prob, restrict
+from pllbench_methods.shared.confidence import restrict
+from pllbench_methods.shared.losses import log_candidate_prob
+from pllbench_methods.shared.views import MultiViewMethod, ViewHparams
 
 
 class CC(MultiViewMethod[ViewHparams]):

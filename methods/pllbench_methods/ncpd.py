@@ -16,13 +16,10 @@ from pydantic import Field
 from torch import Tensor
 
 from pllbench.method import Batch, Step
-from pllbench_methods.common import PeerMethod, ViewHparams
-from pllbench_methods.losses import (
-    confidence,
-    smallest_pairs,
-    soft_cross_entropy,
-    uniform_confidence,
-)
+from pllbench_methods.shared.confidence import confidence, uniform_confidence
+from pllbench_methods.shared.losses import smallest_pairs, soft_cross_entropy
+from pllbench_methods.shared.peers import PeerMethod
+from pllbench_methods.shared.views import ViewHparams
 
 
 class NCPDHparams(ViewHparams):

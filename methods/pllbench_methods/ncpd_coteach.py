@@ -13,8 +13,10 @@ import math
 from pydantic import Field
 
 from pllbench.method import Batch, Problem, Step
-from pllbench_methods.common import PeerMethod, ViewHparams
-from pllbench_methods.losses import confidence, smallest_pairs
+from pllbench_methods.shared.confidence import confidence
+from pllbench_methods.shared.losses import smallest_pairs
+from pllbench_methods.shared.peers import PeerMethod
+from pllbench_methods.shared.views import ViewHparams
 
 
 class NCPDCoteachHparams(ViewHparams):

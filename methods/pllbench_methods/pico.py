@@ -6,18 +6,22 @@ for Partial Label Learning, ICLR 2022. The order of a step is that of the releas
 Letters in shape comments: B batch, C classes, E embedding, Q queue, P = 2 B + Q contrast pool.
 """
 
-import copy
-import math
 from typing import Literal
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it by
 from pydantic import Field
-from torch import Tensor, nn
-from torch.optim.swa_utils import get_ema_multi_avg_fn
+from torch import Tensor
 
-from pllbench.method import Batch, Hparams, Method, Network, Problem, Step
-from pllbench_methods.losses import restrict, soft_cross_entropy, uniform_confidence
+from pllbench.method import Batch, Hparams, Problem, Step
+from pllbench_methods.shared.confidence import ConfidenceState, restrict
+from pllbench_methods.shared.contrastive import (
+    MomentumContrast,
+    instance_contrast,
+    supervised_contrast,
+    updated_prototypes,
+)
+from pllbench_methods.shared.losses import soft_cross_entropy
 
 
 class PiCOHparams(Hparams):
@@ -47,76 +51,7 @@ class PiCOHparams(Hparams):
     """The same at the end of the run; linear in between."""
 
 
-class Encoder(nn.Module):
-    """A network with a projection head: logits [B, C] and unit embeddings [B, E]."""
-
-    def __init__(self, network: Network, embedding_size: int) -> None:
-        super().__init__()
-        width = network.num_features
-        self.network = network
-        self.head = nn.Sequential(
-            nn.Linear(width, width), nn.ReLU(), nn.Linear(width, embedding_size)
-        )
-
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits [B, C] and embeddings [B, E] of one view."""
-        logits, features = self.network(x)
-        return logits, F.normalize(self.head(features), dim=1)
-
-
-def updated_prototypes(
-    prototypes: Tensor, embeddings: Tensor, pseudo: Tensor, momentum: float, each: bool = False
-) -> Tensor:
-    """Moving averages of the embeddings by pseudo label, in batch order, unit rows [C, E].
-
-    Args:
-        prototypes: [C, E].
-        embeddings: [B, E].
-        pseudo: [B].
-        momentum: share of a prototype that one update keeps.
-        each: normalise after each update instead of once at the end.
-    """
-    if each:
-        prototypes = prototypes.clone()
-        for label, embedding in zip(pseudo.split(1), embeddings.split(1), strict=True):
-            mixed = momentum * prototypes[label] + (1 - momentum) * embedding
-            prototypes[label] = F.normalize(mixed, dim=1)
-        return prototypes
-    # Updates without normalisation in closed form: an embedding decays once for each later
-    # embedding of its class, a prototype once for each embedding of its class.
-    member = F.one_hot(pseudo, len(prototypes)).float()  # [B, C]
-    later = (pseudo[:, None] == pseudo).triu(1).sum(1, keepdim=True)  # [B, 1]
-    weight = (1 - momentum) * momentum**later
-    mixed = momentum ** member.sum(0)[:, None] * prototypes + member.T @ (weight * embeddings)
-    return F.normalize(mixed, dim=1)
-
-
-def supervised_contrast(
-    query: Tensor, pool: Tensor, positive: Tensor, temperature: float
-) -> Tensor:
-    """SupCon loss, a scalar: log share of each positive among all of the pool but the anchor.
-
-    Args:
-        query: anchors [B, E], which are also the first B rows of the pool.
-        pool: [P, E].
-        positive: bool [B, P]; an anchor itself never counts. Each row has another positive.
-        temperature: of the similarities.
-    """
-    similarity = query @ pool.T / temperature  # [B, P]
-    itself = torch.eye(*similarity.shape, dtype=torch.bool, device=similarity.device)
-    log_total = similarity.masked_fill(itself, -math.inf).logsumexp(1)  # [B]
-    weights = (positive & ~itself).float()
-    return (log_total - (weights * similarity).sum(1) / weights.sum(1)).mean()
-
-
-def instance_contrast(query: Tensor, key: Tensor, queue: Tensor, temperature: float) -> Tensor:
-    """MoCo loss, a scalar: the own key [B, E] against the queue [Q, E]."""
-    own = (query * key).sum(1, keepdim=True)  # [B, 1]
-    similarity = torch.cat([own, query @ queue.T], 1) / temperature  # [B, 1 + Q]
-    return -similarity.log_softmax(1)[:, 0].mean()
-
-
-class PiCO(Method[PiCOHparams]):
+class PiCO(ConfidenceState[PiCOHparams], MomentumContrast[PiCOHparams]):
     """Class prototypes of a contrastive embedding move the confidence of the candidates.
 
     Attributes:
@@ -131,23 +66,15 @@ class PiCO(Method[PiCOHparams]):
 
     hparams_type = PiCOHparams
     reference_epochs = 800
-    confidence: Tensor
     prototypes: Tensor
-    queue: Tensor
-    queue_labels: Tensor
-    queue_pointer: Tensor
 
     def __init__(self, problem: Problem, hparams: PiCOHparams) -> None:
         super().__init__(problem, hparams)
         device = problem.candidates.device
         size, width = hparams.queue_size, hparams.embedding_size
-        self.query = Encoder(problem.make_network(), width).to(device)
-        self.key = copy.deepcopy(self.query).requires_grad_(False)
-        self.register_buffer("confidence", uniform_confidence(problem.candidates))
+        self.make_encoders(problem, width)
         self.register_buffer("prototypes", torch.zeros(problem.num_classes, width, device=device))
-        self.register_buffer("queue", F.normalize(torch.randn(size, width), dim=1).to(device))
-        self.register_buffer("queue_labels", torch.full((size,), -1, device=device))
-        self.register_buffer("queue_pointer", torch.tensor(0, device=device))
+        self.make_queue(size, width, device)
 
     @property
     def views(self) -> tuple[str, ...]:
@@ -173,12 +100,12 @@ class PiCO(Method[PiCOHparams]):
             self.prototypes.copy_(
                 updated_prototypes(self.prototypes, query, pseudo, momentum, each)
             )
-            self.update_key()
+            self.update_key(hparams.key_momentum)
             _, key = self.key(batch.x[1])  # [B, E]
-            target = self.confidence[batch.index]  # [B, C]
+            target = self.target(batch.index)  # [B, C]
             if disambiguating:
                 target = target.lerp(F.one_hot(nearest, target.shape[1]).float(), 1 - self.phi)
-                self.confidence[batch.index] = target
+                self.renew(batch.index, target)
         loss = soft_cross_entropy(logits.log_softmax(1), target).mean()
         if disambiguating:
             pool = torch.cat([query, key, self.queue])  # [P, E]
@@ -192,19 +119,6 @@ class PiCO(Method[PiCOHparams]):
             loss = loss + hparams.cont_weight * contrast
         self.enqueue(key, pseudo)
         return Step(loss, target.argmax(1))
-
-    def update_key(self) -> None:
-        """Move the parameters of the key encoder towards the query's; BatchNorm keeps its own."""
-        average = get_ema_multi_avg_fn(self.hparams.key_momentum)
-        average(list(self.key.parameters()), list(self.query.parameters()), 0)
-
-    def enqueue(self, key: Tensor, pseudo: Tensor) -> None:
-        """Write keys [B, E] and pseudo labels [B] over the oldest; the last Q of them if B > Q."""
-        size = len(self.queue)
-        places = (self.queue_pointer + torch.arange(len(key), device=key.device))[-size:] % size
-        self.queue[places] = key[-size:]
-        self.queue_labels[places] = pseudo[-size:]
-        self.queue_pointer.add_(len(key)).remainder_(size)
 
     def predict(self, x: Tensor) -> Tensor:
         """Logits [B, C] of the query encoder's classifier."""

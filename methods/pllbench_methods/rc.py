@@ -6,11 +6,10 @@ Partial-Label Learning, NeurIPS 2020.
 
 from typing import Literal
 
-from torch import Tensor
-
-from pllbench.method import Batch, Problem, Step
-from pllbench_methods.common import MultiViewMethod, ViewHparams
-from pllbench_methods.losses import confidence, soft_cross_entropy, uniform_confidence
+from pllbench.method import Batch, Step
+from pllbench_methods.shared.confidence import ConfidenceMethod, confidence
+from pllbench_methods.shared.losses import soft_cross_entropy
+from pllbench_methods.shared.views import ViewHparams
 
 
 class RCHparams(ViewHparams):
@@ -23,30 +22,22 @@ class RCHparams(ViewHparams):
     """BatchNorm in that second pass: train, as released, updates its running statistics again."""
 
 
-class RC(MultiViewMethod[RCHparams]):
+class RC(ConfidenceMethod[RCHparams]):
     """Cross entropy with the confidence that the network had after the instance's previous step.
 
     The paper's factor 1/2 belongs to a sum over all labels; on the candidates alone the unbiased
     factor is 1.
-
-    Attributes:
-        confidence: [N, C], weights of the candidates.
     """
 
     hparams_type = RCHparams
-    confidence: Tensor
-
-    def __init__(self, problem: Problem, hparams: RCHparams) -> None:
-        super().__init__(problem, hparams)
-        self.register_buffer("confidence", uniform_confidence(problem.candidates))
 
     def loss(self, batch: Batch) -> Step:
         """Cross entropy with the stored confidence, whose argmax is the pseudo label."""
         logits, _ = self.network.views(batch.x)  # [V, B, C]
-        target = self.confidence[batch.index]  # [B, C]
+        target = self.target(batch.index)  # [B, C]
         losses = soft_cross_entropy(logits.log_softmax(-1), target)  # [V, B], AsyCo Eq. 7
         if self.hparams.refresh == "pre_step":
-            self.confidence[batch.index] = confidence(logits, batch.candidates)
+            self.renew(batch.index, confidence(logits, batch.candidates))
         return Step(self.reduce_views(losses), target.argmax(-1))
 
     def after_step(self, batch: Batch) -> None:
@@ -56,4 +47,4 @@ class RC(MultiViewMethod[RCHparams]):
         self.network.train(self.hparams.refresh_bn == "train")
         logits, _ = self.network.views(batch.x)
         self.network.train()
-        self.confidence[batch.index] = confidence(logits, batch.candidates)
+        self.renew(batch.index, confidence(logits, batch.candidates))

@@ -4,8 +4,8 @@ Not a partial-label method: it shows what the candidate sets cost.
 """
 
 from pllbench.method import Batch, Problem, Step
-from pllbench_methods.common import MultiViewMethod, ViewHparams
-from pllbench_methods.losses import soft_cross_entropy
+from pllbench_methods.shared.losses import soft_cross_entropy
+from pllbench_methods.shared.views import MultiViewMethod, ViewHparams
 
 
 class Supervised(MultiViewMethod[ViewHparams]):

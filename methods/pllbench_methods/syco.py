@@ -10,16 +10,13 @@ import torch
 from torch import Tensor
 
 from pllbench.method import Batch, Problem, Step
-from pllbench_methods.common import DisambiguationHparams, PeerMethod
-from pllbench_methods.losses import (
-    confidence,
-    disambiguation_losses,
-    kl_divergence,
-    uniform_confidence,
-)
+from pllbench_methods.shared.confidence import ConfidenceState, confidence
+from pllbench_methods.shared.disambiguation import DisambiguationHparams, disambiguation_losses
+from pllbench_methods.shared.losses import kl_divergence
+from pllbench_methods.shared.peers import PeerMethod
 
 
-class SyCo(PeerMethod[DisambiguationHparams]):
+class SyCo(PeerMethod[DisambiguationHparams], ConfidenceState[DisambiguationHparams]):
     """Two differently initialised networks: AsyCo's disambiguation loss and mutual distillation.
 
     Attributes:
@@ -29,13 +26,11 @@ class SyCo(PeerMethod[DisambiguationHparams]):
     """
 
     hparams_type = DisambiguationHparams
-    confidence: Tensor
     peer_confidence: Tensor
 
     def __init__(self, problem: Problem, hparams: DisambiguationHparams) -> None:
         super().__init__(problem, hparams)
-        self.register_buffer("confidence", uniform_confidence(problem.candidates))
-        self.register_buffer("peer_confidence", uniform_confidence(problem.candidates))
+        self.register_buffer("peer_confidence", self.initial_confidence(problem.candidates))
 
     def loss(self, batch: Batch) -> Step:
         """Both disambiguation losses, and after the warm-up both KL divergences.

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from pllbench.method import Batch
 from pllbench_methods.asyco import AsyCo, AsyCoHparams, similarity_loss
-from pllbench_methods.losses import confidence
+from pllbench_methods.shared.confidence import confidence
 from tests.methods.fakes import (
     Array,
     assert_equal_states,

@@ -14,8 +14,8 @@ from pllbench.registry import method_entries
 from pllbench.spec import TrainSpec
 from pllbench.testing.toy import toy_spec, toy_task, train_epoch
 from pllbench.trainer import build
-from pllbench_methods.common import MultiViewMethod
 from pllbench_methods.pico import PiCO
+from pllbench_methods.shared.views import MultiViewMethod
 from tests.methods.fakes import (
     BUILTIN,
     lookup_problem,

@@ -9,10 +9,11 @@ import torch
 from pllbench.method import Batch, Method, Problem
 from pllbench_methods.asyco import AsyCo
 from pllbench_methods.cc import CC
-from pllbench_methods.losses import confidence, log_candidate_prob, soft_cross_entropy
 from pllbench_methods.ncpd import NCPD
 from pllbench_methods.proden import PRODEN
 from pllbench_methods.rc import RC
+from pllbench_methods.shared.confidence import confidence
+from pllbench_methods.shared.losses import log_candidate_prob, soft_cross_entropy
 from pllbench_methods.supervised import Supervised
 from tests.methods.fakes import (
     BUILTIN,

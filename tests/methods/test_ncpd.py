@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from pllbench.method import Batch
-from pllbench_methods.losses import confidence, smallest_pairs, uniform_confidence
 from pllbench_methods.ncpd import NCPD, NCPDHparams
+from pllbench_methods.shared.confidence import confidence, uniform_confidence
+from pllbench_methods.shared.losses import smallest_pairs
 from tests.methods.fakes import (
     geometric_mean,
     log,

@@ -9,8 +9,8 @@ import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it
 from torch import Tensor, nn
 
 from pllbench.method import Batch
-from pllbench_methods.pico import (
-    PiCO,
+from pllbench_methods.pico import PiCO
+from pllbench_methods.shared.contrastive import (
     instance_contrast,
     supervised_contrast,
     updated_prototypes,
@@ -121,7 +121,7 @@ def test_pc6_moving_average_of_the_key_encoder() -> None:
         for query, key in zip(method.query.parameters(), method.key.parameters(), strict=True):
             query.fill_(1.0)
             key.zero_()
-    method.update_key()
+    method.update_key(method.hparams.key_momentum)
     for key in method.key.parameters():
         torch.testing.assert_close(key, torch.full_like(key, 0.001), check_stride=False)
         assert not key.requires_grad

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from pllbench.method import Batch
-from pllbench_methods.losses import confidence
+from pllbench_methods.shared.confidence import confidence
 from pllbench_methods.syco import SyCo
 from tests.methods.fakes import (
     geometric_mean,

@@ -11,31 +11,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it by
 from torch import Tensor
 
-
-def uniform_confidence(candidates: Tensor) -> Tensor:
-    """Equal weights on the candidates, float32 [N, C]: where every confidence matrix starts."""
-    return candidates / candidates.sum(-1, keepdim=True)
-
-
-def restrict(scores: Tensor, candidates: Tensor) -> Tensor:
-    """Scores with -inf off the candidates: what a softmax or argmax over the candidates takes.
-
-    The mask comes from the candidate sets, never from weights above 0: a candidate whose weight
-    has underflowed may come back.
-    """
-    return scores.masked_fill(~candidates, -math.inf)  # [..., B, C]
-
-
-def confidence(logits: Tensor, candidates: Tensor) -> Tensor:
-    """Normalised geometric mean of the views' probabilities on the candidates, without gradient.
-
-    AsyCo Eq. 6. Normalising each view over its candidates first would change nothing: constants per
-    view cancel. That is also why logits [..., V, B, C] serve as well as log probabilities.
-
-    Returns:
-        Weights [..., B, C]; rows sum to 1 and are exactly 0 off the candidates.
-    """
-    return restrict(logits.detach().mean(-3), candidates).softmax(-1)
+from pllbench_methods.shared.confidence import restrict
 
 
 def log_candidate_prob(logits: Tensor, candidates: Tensor) -> Tensor:
@@ -102,23 +78,3 @@ def smallest_pairs(losses: Tensor, candidates: Tensor, count: Tensor | float) ->
     pairs = losses.masked_fill(~candidates, math.inf).flatten(-2)  # [..., B * C]
     place = pairs.argsort(dim=-1, stable=True).argsort(dim=-1) + 1  # 1 is the smallest
     return (place <= count).view(losses.shape)
-
-
-def disambiguation_losses(
-    logits: Tensor, target: Tensor, candidates: Tensor, gamma: float
-) -> Tensor:
-    """L_cc + gamma * L_rc of every view and instance, [..., V, B]: AsyCo Eqs. 5, 7 and 8.
-
-    Args:
-        logits: [..., V, B, C].
-        target: confidence that broadcasts with the logits.
-        candidates: [B, C].
-        gamma: weight of L_rc.
-    """
-    candidate_losses = -log_candidate_prob(logits, candidates)
-    return candidate_losses + gamma * soft_cross_entropy(logits.log_softmax(-1), target)
-
-
-def ramp(epoch: float, length: float) -> float:
-    """Linear rise from 0 at epoch 0 to 1 at `length`, constant thereafter."""
-    return min(epoch / length, 1.0)

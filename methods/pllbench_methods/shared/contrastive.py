@@ -1,0 +1,132 @@
+"""Contrastive learning: projection heads, momentum encoders, prototypes, queues and losses.
+
+P. Khosla et al.: Supervised Contrastive Learning, NeurIPS 2020. K. He et al.: Momentum Contrast for
+Unsupervised Visual Representation Learning, CVPR 2020.
+
+Letters in shape comments: B batch, C classes, E embedding, Q queue, P contrast pool.
+"""
+
+import copy
+import math
+from typing import TypeVar
+
+import torch
+import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it by
+from torch import Tensor, nn
+from torch.optim.swa_utils import get_ema_multi_avg_fn
+
+from pllbench.method import Hparams, Method, Network, Problem
+
+H = TypeVar("H", bound=Hparams)
+
+
+class Encoder(nn.Module):
+    """A network with a projection head: logits [B, C] and unit embeddings [B, E]."""
+
+    def __init__(self, network: Network, embedding_size: int) -> None:
+        super().__init__()
+        width = network.num_features
+        self.network = network
+        self.head = nn.Sequential(
+            nn.Linear(width, width), nn.ReLU(), nn.Linear(width, embedding_size)
+        )
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits [B, C] and embeddings [B, E] of one view."""
+        logits, features = self.network(x)
+        return logits, F.normalize(self.head(features), dim=1)
+
+
+def updated_prototypes(
+    prototypes: Tensor, embeddings: Tensor, pseudo: Tensor, momentum: float, each: bool = False
+) -> Tensor:
+    """Moving averages of the embeddings by pseudo label, in batch order, unit rows [C, E].
+
+    Args:
+        prototypes: [C, E].
+        embeddings: [B, E].
+        pseudo: [B].
+        momentum: share of a prototype that one update keeps.
+        each: normalise after each update instead of once at the end.
+    """
+    if each:
+        prototypes = prototypes.clone()
+        for label, embedding in zip(pseudo.split(1), embeddings.split(1), strict=True):
+            mixed = momentum * prototypes[label] + (1 - momentum) * embedding
+            prototypes[label] = F.normalize(mixed, dim=1)
+        return prototypes
+    # Updates without normalisation in closed form: an embedding decays once for each later
+    # embedding of its class, a prototype once for each embedding of its class.
+    member = F.one_hot(pseudo, len(prototypes)).float()  # [B, C]
+    later = (pseudo[:, None] == pseudo).triu(1).sum(1, keepdim=True)  # [B, 1]
+    weight = (1 - momentum) * momentum**later
+    mixed = momentum ** member.sum(0)[:, None] * prototypes + member.T @ (weight * embeddings)
+    return F.normalize(mixed, dim=1)
+
+
+def supervised_contrast(
+    query: Tensor, pool: Tensor, positive: Tensor, temperature: float
+) -> Tensor:
+    """SupCon loss, a scalar: log share of each positive among all of the pool but the anchor.
+
+    Args:
+        query: anchors [B, E], which are also the first B rows of the pool.
+        pool: [P, E].
+        positive: bool [B, P]; an anchor itself never counts. Each row has another positive.
+        temperature: of the similarities.
+    """
+    similarity = query @ pool.T / temperature  # [B, P]
+    itself = torch.eye(*similarity.shape, dtype=torch.bool, device=similarity.device)
+    log_total = similarity.masked_fill(itself, -math.inf).logsumexp(1)  # [B]
+    weights = (positive & ~itself).float()
+    return (log_total - (weights * similarity).sum(1) / weights.sum(1)).mean()
+
+
+def instance_contrast(query: Tensor, key: Tensor, queue: Tensor, temperature: float) -> Tensor:
+    """MoCo loss, a scalar: the own key [B, E] against the queue [Q, E]."""
+    own = (query * key).sum(1, keepdim=True)  # [B, 1]
+    similarity = torch.cat([own, query @ queue.T], 1) / temperature  # [B, 1 + Q]
+    return -similarity.log_softmax(1)[:, 0].mean()
+
+
+class MomentumContrast(Method[H]):
+    """A method with a query encoder, the moving average of it, and a queue of the average's keys.
+
+    Attributes:
+        query: the encoder that is trained.
+        key: its moving average, without gradient.
+        queue: [Q, E], keys of earlier batches; random unit rows at first.
+        queue_labels: [Q], their pseudo labels; -1, which matches none, at first.
+        queue_pointer: where the next key goes.
+    """
+
+    query: Encoder
+    key: Encoder
+    queue: Tensor
+    queue_labels: Tensor
+    queue_pointer: Tensor
+
+    def make_encoders(self, problem: Problem, embedding_size: int) -> None:
+        """Make the query encoder, and the key encoder as a copy of it."""
+        self.query = Encoder(problem.make_network(), embedding_size).to(problem.candidates.device)
+        self.key = copy.deepcopy(self.query).requires_grad_(False)
+
+    def make_queue(self, size: int, embedding_size: int, device: torch.device) -> None:
+        """Make the queue as buffers."""
+        keys = F.normalize(torch.randn(size, embedding_size), dim=1)
+        self.register_buffer("queue", keys.to(device))
+        self.register_buffer("queue_labels", torch.full((size,), -1, device=device))
+        self.register_buffer("queue_pointer", torch.tensor(0, device=device))
+
+    def update_key(self, momentum: float) -> None:
+        """Move the parameters of the key encoder towards the query's; BatchNorm keeps its own."""
+        average = get_ema_multi_avg_fn(momentum)
+        average(list(self.key.parameters()), list(self.query.parameters()), 0)
+
+    def enqueue(self, key: Tensor, pseudo: Tensor) -> None:
+        """Write keys [B, E] and pseudo labels [B] over the oldest; the last Q of them if B > Q."""
+        size = len(self.queue)
+        places = (self.queue_pointer + torch.arange(len(key), device=key.device))[-size:] % size
+        self.queue[places] = key[-size:]
+        self.queue_labels[places] = pseudo[-size:]
+        self.queue_pointer.add_(len(key)).remainder_(size)

@@ -1,0 +1,35 @@
+"""Methods of two networks of equal rank."""
+
+import math
+from collections.abc import Mapping
+from typing import TypeVar
+
+import torch
+from torch import Tensor
+
+from pllbench.method import Batch, Problem
+from pllbench_methods.shared.views import MultiViewMethod, ViewHparams
+
+V = TypeVar("V", bound=ViewHparams)
+
+
+class PeerMethod(MultiViewMethod[V]):
+    """A multi-view method of two networks of equal rank, initialised differently, on equal batches.
+
+    Attributes:
+        peer: the second network.
+    """
+
+    def __init__(self, problem: Problem, hparams: V) -> None:
+        super().__init__(problem, hparams)
+        self.peer = problem.make_network()
+
+    def both_logits(self, batch: Batch) -> Tensor:
+        """Logits of both networks on all views, [2, V, B, C]."""
+        return torch.stack([self.network.views(batch.x)[0], self.peer.views(batch.x)[0]])
+
+    def extra_predictions(self, x: Tensor) -> Mapping[str, Tensor]:
+        """Scores of the second network, and the log of the mean of both networks' probabilities."""
+        peer: Tensor = self.peer(x)[0]
+        both = torch.stack([self.predict(x).log_softmax(-1), peer.log_softmax(-1)])  # [2, B, C]
+        return {"peer": peer, "ensemble": both.logsumexp(0) - math.log(2)}
