@@ -6,10 +6,10 @@ import sys
 def main() -> None:
     """The command line. Ctrl-C ends it silently while it is still being imported, too."""
     try:
-        from pllbench import cli
+        from pllbench.cli.main import main as command
     except KeyboardInterrupt:
         sys.exit(130)  # cli.INTERRUPTED, which is not there yet
-    cli.main()
+    command()
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import torch
 from pydantic import ConfigDict
 from torch import Tensor, nn
 
-from pllbench.values import Values
+from pllbench.validation import Values
 
 
 class Hparams(Values):

@@ -18,9 +18,9 @@ from pydantic import (
     model_validator,
 )
 
-from pllbench.catalogue import Kind
+from pllbench.data.catalogue import Kind
 from pllbench.registry import did_you_mean
-from pllbench.values import Options, Values
+from pllbench.validation import Options, Values
 
 CORE_VERSION = 1
 """Bumped whenever trainer, views, loader or candidates change the numbers of a run."""

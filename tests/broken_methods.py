@@ -12,7 +12,7 @@ from pydantic import ConfigDict
 from torch import Tensor
 
 from pllbench.method import Batch, Hparams, Method, Problem, Step, TrainView
-from pllbench.task import Task
+from pllbench.training.task import Task
 
 
 def uniform(candidates: Tensor) -> Tensor:

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pllbench.cli import main
-from pllbench.curves import read_curves
+from pllbench.cli.main import main
+from pllbench.results.curves import read_curves
 
 GRID = shlex.split("--methods cc,rc --datasets digits --q 0.1,0.3 --seeds 2 --epochs 2")
 """The selection that the fixture `grid` has run."""

@@ -15,7 +15,7 @@ import torch
 from hypothesis import HealthCheck, settings
 from torch import Tensor
 
-from pllbench.local_engine import LocalEngine
+from pllbench.runner.local_engine import LocalEngine
 from tests import plugins
 from tests.commands import GRID, pllbench
 

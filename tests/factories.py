@@ -9,11 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pllbench.datasets import Dataset
+from pllbench.data.dataset import Dataset
 from pllbench.method import Batch, Hparams, Method, Problem, Step
 from pllbench.spec import CandidateSpec, RunSpec, TrainSpec, ViewSpec
-from pllbench.task import Task, make_task
-from pllbench.views import Statistics, Views, statistics
+from pllbench.training.task import Task, make_task
+from pllbench.views.roles import Statistics, Views, statistics
 
 CPU = torch.device("cpu")
 

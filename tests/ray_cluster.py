@@ -22,12 +22,12 @@ from ray.cluster_utils import Cluster
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from rich.console import Console
 
-from pllbench.engines import EpochEnded, Event, Failed, Started
-from pllbench.execution import Job, execute
-from pllbench.grid import PlannedRun, Selection, plan
-from pllbench.protocol import Setting
-from pllbench.ray_engine import RayEngine, _Flight
-from pllbench.runner import Options, run_grid
+from pllbench.grid.plan import PlannedRun, Selection, plan
+from pllbench.grid.protocol import Setting
+from pllbench.runner.engine import EpochEnded, Event, Failed, Started
+from pllbench.runner.job import Job, execute
+from pllbench.runner.ray_engine import RayEngine, _Flight
+from pllbench.runner.run_grid import Options, run_grid
 
 NODE = {"num_cpus": 1, "object_store_memory": 100 * 2**20}
 QUICK_TO_NOTICE = {"health_check_period_ms": 300, "health_check_failure_threshold": 5}

@@ -6,11 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from pllbench import published
-from pllbench.candidates import Audit
-from pllbench.grid import PlannedRun, Selection, plan
-from pllbench.protocol import Cell, Overrides, Protocol, default_protocol, load_benchmark, merge
-from pllbench.records import Provenance, Record, Result, Select, write
+from pllbench.candidates.audit import Audit
+from pllbench.grid.plan import PlannedRun, Selection, plan
+from pllbench.grid.protocol import (
+    Cell,
+    Overrides,
+    Protocol,
+    default_protocol,
+    load_benchmark,
+    merge,
+)
+from pllbench.reports import published
+from pllbench.results.records import Provenance, Record, Result, Select, write
 from pllbench.spec import CandidateSpec, RunSpec, TrainSpec, ViewSpec
 
 PROTOCOL: Protocol = default_protocol()

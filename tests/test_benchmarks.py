@@ -5,9 +5,9 @@ from functools import cache
 
 import pytest
 
-from pllbench.grid import PlannedRun, Selection, plan
-from pllbench.protocol import benchmark_names, load_benchmark
-from pllbench.published import load_table, table_names
+from pllbench.grid.plan import PlannedRun, Selection, plan
+from pllbench.grid.protocol import benchmark_names, load_benchmark
+from pllbench.reports.published import load_table, table_names
 from pllbench.spec import CandidateSpec
 
 FIGURES = {"noise_rates", "tau"}

@@ -11,9 +11,11 @@ from types import ModuleType
 
 import pytest
 
-from pllbench import formats, records, tables
-from pllbench.grid import Selection, known_variants, plan
-from pllbench.protocol import load_benchmark
+from pllbench.grid.plan import Selection, known_variants, plan
+from pllbench.grid.protocol import load_benchmark
+from pllbench.reports import aggregate as tables
+from pllbench.reports.formats import terminal as formats
+from pllbench.results import records
 from pllbench.testing import Check, method_checks
 
 ROOT = Path(__file__).parent.parent

@@ -20,7 +20,7 @@ from pllbench.spec import (
     one_line,
     require_keys,
 )
-from pllbench.values import Values
+from pllbench.validation import Values
 
 FIELDS: dict[str, Any] = {
     "method": "rc",

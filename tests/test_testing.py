@@ -10,9 +10,9 @@ import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it
 
 from pllbench.method import Method
 from pllbench.spec import RunSpec
-from pllbench.task import Task
 from pllbench.testing import Check, checks, method_checks
-from pllbench.trainer import Outcome, train
+from pllbench.training.task import Task
+from pllbench.training.trainer import Outcome, train
 from tests import broken_methods as broken
 from tests.broken_methods import Full, Minimal, Supervised
 

@@ -13,7 +13,6 @@ from torch import Tensor, nn
 from pllbench.method import Hparams, Network, Problem
 from pllbench.networks import make_network
 from pllbench.spec import RunSpec, TrainSpec
-from pllbench.task import Task
 from pllbench.testing.compare import (
     Failed,
     difference,
@@ -24,7 +23,7 @@ from pllbench.testing.compare import (
     same,
     snapshot,
 )
-from pllbench.testing.toy import (
+from pllbench.testing.support import (
     EPOCHS,
     NUM_CLASSES,
     AnyMethod,
@@ -36,7 +35,8 @@ from pllbench.testing.toy import (
     train_in_pieces,
     walk,
 )
-from pllbench.trainer import build, train
+from pllbench.training.task import Task
+from pllbench.training.trainer import build, train
 
 
 @dataclass(frozen=True, slots=True)

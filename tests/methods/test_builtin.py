@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from pllbench.method import Batch, Hparams, Method, Network, Problem
 from pllbench.registry import method_entries
 from pllbench.spec import TrainSpec
-from pllbench.testing.toy import toy_spec, toy_task, train_epoch
-from pllbench.trainer import build
+from pllbench.testing.support import toy_spec, toy_task, train_epoch
+from pllbench.training.trainer import build
 from pllbench_methods.pico import PiCO
 from pllbench_methods.shared.views import MultiViewMethod
 from tests.methods.fakes import (

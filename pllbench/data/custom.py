@@ -1,0 +1,137 @@
+"""The user's own data, by path: what a grid must know of it before anything is read.
+
+Three forms:
+
+* `NAME.npz` with `x` and `y`, and optionally `candidates` [N, C] 0/1 (real candidate sets),
+  `num_train` (the first so many rows train, the others test), `num_classes` and `kind` (`tabular`,
+  `text`, `image` or `digits`; else `image` for three or four dimensions, `tabular` for two). Images
+  are uint8: [N, height, width], [N, height, width, channels] or [N, channels, height, width].
+* `NAME.mat` as the real-world sets have it: `data` [N, D], `target` [C, N] 0/1, and optionally
+  `partial_target` [C, N].
+* a folder of images of one size, one folder inside it for each class; or `train` and `test` in it,
+  each with the folders of the classes.
+
+Its content digest is part of a run's identity, its path is not. Needs no torch.
+"""
+
+import hashlib
+import re
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast, get_args
+
+from pllbench.data.catalogue import DATASETS, DatasetInfo, Kind, Split
+
+FIXED_FOLDERS = ("train", "test")
+
+
+@dataclass(frozen=True, slots=True)
+class OwnData:
+    """A data set of the user's.
+
+    Attributes:
+        name: the file's name without its suffix; how records and tables call it.
+        path: file or folder.
+        info: as the catalogue has it for the data sets that the suite knows.
+        digest: first 16 hex digits of the SHA-256 of its files.
+    """
+
+    name: str
+    path: Path
+    info: DatasetInfo
+    digest: str
+
+
+def is_path(text: str) -> bool:
+    """Whether --datasets names a file or folder with it, not a data set of the catalogue."""
+    return "/" in text or Path(text).suffix in (".npz", ".mat")
+
+
+def dataset_name(path: Path) -> str:
+    """Name of the data set at `path`; of `.` and `..`, what these folders are called."""
+    if not path.is_dir():
+        return path.stem
+    return path.name if path.name.strip(".") else path.resolve().name
+
+
+def inspect(path: Path) -> OwnData:
+    """What a grid must know of the data set at `path`.
+
+    Raises:
+        ValueError: there is nothing, or nothing of these forms; or its name is taken.
+    """
+    name = dataset_name(path)
+    if name in DATASETS:
+        raise ValueError(f"{path}: {name!r} is a data set of the suite: choose another name")
+    if not re.fullmatch(r"[\w.-]+", name) or not name.strip("."):
+        raise ValueError(f"{path}: its name must be letters, digits, '.', '_' and '-'")
+    if path.is_dir():
+        kind, real = "image", False
+        fixed = all((path / part).is_dir() for part in FIXED_FOLDERS)
+    elif not path.is_file():
+        raise ValueError(f"{path}: no such file or folder")
+    elif path.suffix == ".npz":
+        kind, real, fixed = _npz_facts(path)
+    elif path.suffix == ".mat":
+        kind, real, fixed = "tabular", "partial_target" in _mat_names(path), False
+    else:
+        raise ValueError(f"{path}: own data is a .npz file, a .mat file or a folder of images")
+    split: Split = "fixed" if fixed else "random"
+    info = DatasetInfo(name, cast("Kind", kind), split, real, str(path), str(path))
+    return OwnData(name, path, info, digest(path))
+
+
+def digest(path: Path) -> str:
+    """First 16 hex digits of the SHA-256 of a file, or of the names and files of a folder."""
+    content = hashlib.sha256()
+    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        if file.is_file():
+            if path.is_dir():
+                content.update(
+                    f"{file.relative_to(path).as_posix()}:{file.stat().st_size}:".encode()
+                )
+            with file.open("rb") as stream:
+                while block := stream.read(2**20):
+                    content.update(block)
+    return content.hexdigest()[:16]
+
+
+def _npz_facts(path: Path) -> tuple[str, bool, bool]:
+    """Kind, whether candidate sets come with it, and whether its split is fixed."""
+    import numpy as np
+
+    shapes: dict[str, tuple[int, ...]] = {}
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for name in archive.namelist():
+                with archive.open(name) as file:
+                    shapes[name.removesuffix(".npy")] = _header_shape(file)
+        kind = str(np.load(path, allow_pickle=False)["kind"]) if "kind" in shapes else ""
+    except Exception as error:  # zipfile, zlib and NumPy each raise their own kind
+        raise ValueError(f"{path}: not a .npz file, or cut off ({error})") from error
+    for key in ("x", "y"):
+        if key not in shapes:
+            raise ValueError(f"{path}: no array `{key}` in it")
+    if kind and kind not in get_args(Kind):
+        raise ValueError(f"{path}: kind {kind!r} must be one of {', '.join(get_args(Kind))}")
+    kind = kind or ("tabular" if len(shapes["x"]) == 2 else "image")
+    return kind, "candidates" in shapes, "num_train" in shapes
+
+
+def _header_shape(file: Any) -> tuple[int, ...]:
+    from numpy.lib import format as npy
+
+    version = npy.read_magic(file)
+    read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    shape, _, _ = read(file)
+    return tuple(shape)
+
+
+def _mat_names(path: Path) -> set[str]:
+    from scipy.io import whosmat  # half a second, which other commands do not pay
+
+    try:
+        return {name for name, _, _ in whosmat(path)}
+    except Exception as error:  # a cut-off file surfaces as any of a dozen kinds
+        raise ValueError(f"{path}: not a .mat file of version 7 or older ({error})") from error

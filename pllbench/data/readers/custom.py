@@ -1,0 +1,178 @@
+"""The user's own data, in the forms that `pllbench/own.py` describes."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pllbench.data.custom import FIXED_FOLDERS, OwnData
+from pllbench.data.readers.base import (
+    Array,
+    Content,
+    as_features,
+    as_matrix,
+    brief,
+    check_labels,
+    refuse,
+)
+from pllbench.data.readers.tabular import read_mat_file
+
+IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".ppm", ".pgm", ".tif", ".tiff")
+
+
+def read_own(own: OwnData) -> Content:
+    """The data set at the path of `own`.
+
+    Raises:
+        ValueError: it is malformed; the message names file and row, and how to mend it.
+    """
+    if own.path.is_dir():
+        return read_folder(own.path)
+    return read_mat_file(own.path, own.info) if own.path.suffix == ".mat" else read_npz(own)
+
+
+def read_npz(own: OwnData) -> Content:
+    """Rows, labels and what else the file holds."""
+    path = own.path
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            arrays: dict[str, Array] = {key: stored[key] for key in stored.files}
+    except Exception as error:  # zipfile, zlib and NumPy each raise their own kind
+        raise ValueError(f"{path}: not a .npz file, or cut off ({brief(error)})") from error
+    where = f"{path}: `x`"
+    if own.info.kind in ("image", "digits"):
+        x = as_images(arrays["x"], where)
+    else:
+        x = as_features(as_matrix(arrays["x"], where), where)
+    if own.info.kind == "text":
+        refuse((x < 0).any(dim=1), where, "has a negative count of a word")
+    sets = None
+    if "candidates" in arrays:
+        sets = as_matrix(arrays["candidates"], f"{path}: `candidates`")
+        if not np.isin(sets, (0, 1)).all():
+            raise ValueError(f"{path}: `candidates` holds values other than 0 and 1")
+    num_classes = _num_classes(arrays, sets, path)
+    y = check_labels(arrays["y"], num_classes, f"{path}: `y`")
+    if len(y) != len(x):
+        raise ValueError(f"{path}: `x` has {len(x)} rows, `y` has {len(y)}")
+    num_train = _number(arrays, "num_train", path)
+    if num_train is not None and not 0 < num_train < len(x):
+        raise ValueError(f"{path}: `num_train` must be 1..{len(x) - 1}, got {num_train}")
+    candidates = None if sets is None else torch.from_numpy(sets.astype(np.bool_))
+    return Content(x, torch.from_numpy(y), num_classes, candidates, num_train)
+
+
+def _num_classes(arrays: Mapping[str, Array], sets: Array | None, path: Path) -> int:
+    """C: declared, else the width of the candidate sets, else one more than the largest label."""
+    num_classes = _number(arrays, "num_classes", path)
+    if num_classes is not None:
+        if sets is not None and sets.shape[1] != num_classes:
+            raise ValueError(
+                f"{path}: `num_classes` is {num_classes}, `candidates` has {sets.shape[1]} columns"
+            )
+        return num_classes
+    if sets is not None:
+        return int(sets.shape[1])
+    y = arrays["y"]
+    if y.ndim != 1 or not len(y) or y.dtype.kind not in "iuf" or not np.isfinite(y).all():
+        return 2  # whatever is wrong with them, `check_labels` says it
+    if y.min() >= 1:
+        raise ValueError(
+            f"{path}: `y` runs from {y.min():g} to {y.max():g}, class 0 does not occur: if labels "
+            f"count from 1, subtract 1; if nobody is in class 0, store `num_classes` as well"
+        )
+    return int(y.max()) + 1
+
+
+def _number(arrays: Mapping[str, Array], key: str, path: Path) -> int | None:
+    """A whole number of the file, where it has one of that name."""
+    if key not in arrays:
+        return None
+    value = arrays[key]
+    if value.size != 1 or value.dtype.kind not in "iuf" or value.item() % 1 != 0:
+        raise ValueError(f"{path}: `{key}` must be one whole number, got {str(value)[:40]!r}")
+    return int(value.item())
+
+
+def as_images(values: Array, where: str) -> Tensor:
+    """Images as uint8 [N, channels, H, W].
+
+    Raises:
+        ValueError: not uint8, no pixels, or not of one of the shapes that images may have.
+    """
+    if values.dtype != np.uint8:
+        raise ValueError(f"{where}: images must be uint8 from 0 to 255, got {values.dtype}")
+    if not values.size:
+        raise ValueError(f"{where}: no pixels in images of the shape {values.shape}")
+    x = torch.from_numpy(np.ascontiguousarray(values))
+    if x.ndim == 3:
+        return x[:, None]
+    if x.ndim == 4 and x.shape[3] in (1, 3):
+        return x.permute(0, 3, 1, 2).contiguous()
+    if x.ndim == 4 and x.shape[1] in (1, 3):
+        return x
+    raise ValueError(
+        f"{where}: images must be [N, height, width] or have 1 or 3 channels, got the shape "
+        f"{tuple(x.shape)}"
+    )
+
+
+def read_folder(path: Path) -> Content:
+    """Images of one size in one folder a class; classes in the order of their names.
+
+    Raises:
+        ValueError: no classes, a file that is no image, or images of different sizes.
+    """
+    fixed = all((path / part).is_dir() for part in FIXED_FOLDERS)
+    parts = [path / part for part in FIXED_FOLDERS] if fixed else [path]
+    classes = sorted(
+        {folder.name for part in parts for folder in part.iterdir() if folder.is_dir()}
+    )
+    if len(classes) < 2:
+        raise ValueError(f"{path}: must hold one folder for each class, found {len(classes)}")
+    listed = [
+        [(file, label) for label, name in enumerate(classes) for file in _images_in(part / name)]
+        for part in parts
+    ]
+    files = [pair for part in listed for pair in part]
+    if not all(listed):
+        raise ValueError(f"{path}: no images ({', '.join(IMAGE_SUFFIXES)}) in its class folders")
+    images = [_read_image(file) for file, _ in files]
+    grey = all(image.ndim == 2 for image in images)
+    size = images[0].shape[:2]
+    for (file, _), image in zip(files, images, strict=True):
+        if image.shape[:2] != size:
+            raise ValueError(
+                f"{file}: {image.shape[1]} x {image.shape[0]} pixels, {files[0][0].name} has "
+                f"{size[1]} x {size[0]}: resize all images to one size"
+            )
+    stacked = np.stack([image if grey else _colour(image) for image in images])
+    y = check_labels([label for _, label in files], len(classes), str(path))
+    num_train = len(listed[0]) if fixed else None
+    x = as_images(stacked, str(path))
+    return Content(x, torch.from_numpy(y), len(classes), num_train=num_train)
+
+
+def _images_in(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        return []
+    return sorted(f for f in folder.rglob("*") if f.suffix.lower() in IMAGE_SUFFIXES)
+
+
+def _read_image(file: Path) -> "np.ndarray[Any, np.dtype[np.uint8]]":
+    from PIL import Image
+
+    try:
+        with Image.open(file) as image:
+            if image.mode[0] in "IF":  # Pillow would cut their values off at 255
+                raise ValueError(f"pixels of more than 8 bits, mode {image.mode}")
+            return np.asarray(image.convert("L" if image.mode in ("1", "L") else "RGB"))
+    except Exception as error:  # each of Pillow's formats raises its own kinds
+        raise ValueError(f"{file}: not readable as an image ({brief(error)})") from error
+
+
+def _colour(image: "np.ndarray[Any, np.dtype[np.uint8]]") -> "np.ndarray[Any, np.dtype[np.uint8]]":
+    return image if image.ndim == 3 else np.repeat(image[:, :, None], 3, axis=2)

@@ -1,0 +1,136 @@
+"""CIFAR-10 images with the candidate sets that human annotators gave them.
+
+J. Wei et al.: Learning with Noisy Labels Revisited, ICLR 2022 (CIFAR-10N). J. Peterson et al.:
+Human Uncertainty Makes Classification More Robust, ICCV 2019 (CIFAR-10H). W. Wang et al.: Realistic
+Evaluation of Deep Partial-Label Learning Algorithms, ICLR 2025 (PLCIFAR10).
+
+The images are those of the data set `cifar10`, in its order.
+"""
+
+import pickle
+import pickletools
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from pydantic import StrictInt, TypeAdapter, ValidationError
+
+from pllbench.data.readers.base import Content, brief, refuse
+from pllbench.data.readers.files import dataset_info, find_file
+from pllbench.data.readers.torchvision import read_torchvision
+from pllbench.spec import one_line
+
+Sets = npt.NDArray[np.bool_]
+
+_SETS_OF_ROWS = TypeAdapter(dict[StrictInt, list[list[StrictInt]]])
+"""The candidate sets that annotators gave each row."""
+
+
+def read_cifar10n(name: str, data_dir: Path) -> Content:
+    """CIFAR-10, the candidates of a training image being the labels of its three annotators."""
+    keys = ("clean_label", "random_label1", "random_label2", "random_label3")
+    path = find_file(name, data_dir)
+    labels = _load_arrays(name, path, keys)
+    images = read_torchvision("cifar10", data_dir)
+    for key, values in labels.items():
+        if values.shape != (images.num_train,) or not np.isin(values, np.arange(10)).all():
+            raise ValueError(f"{path}: `{key}` must be {images.num_train} labels of 0..9")
+    if not np.array_equal(labels["clean_label"], images.y[: images.num_train].numpy()):
+        raise ValueError(f"{path}: `clean_label` is not in the order of CIFAR-10's training images")
+    sets = np.zeros((len(labels["clean_label"]), 10), dtype=np.bool_)
+    for key in keys[1:]:
+        np.put_along_axis(sets, labels[key].astype(np.int64)[:, None], values=True, axis=1)
+    return _with_sets(images, sets)
+
+
+def read_cifar10h(name: str, data_dir: Path) -> Content:
+    """CIFAR-10's test images alone; candidates are the classes that any annotator voted for."""
+    path = find_file(name, data_dir)
+    votes = _load_arrays(name, path, ("counts",))["counts"]
+    images = read_torchvision("cifar10", data_dir)
+    x, y = images.x[images.num_train :], images.y[images.num_train :]
+    if votes.shape != (len(y), 10):
+        raise ValueError(f"{path}: `counts` has the shape {votes.shape}, not ({len(y)}, 10)")
+    refuse(~(votes >= 0).all(axis=1), f"{path}: `counts`", "has a number of votes below 0, or NaN")
+    return Content(x.clone(), y, 10, torch.from_numpy(votes > 0))  # the training images can go
+
+
+def read_plcifar10(name: str, data_dir: Path) -> Content:
+    """CIFAR-10 with sets of about ten annotators for each training image.
+
+    `plcifar10-aggregate` takes the union of an image's sets, `plcifar10-vaguest` the largest one
+    (the first of several).
+    """
+    path = find_file(name, data_dir)
+    given = _load_plain_pickle(name, path)
+    images = read_torchvision("cifar10", data_dir)
+    num_train = images.num_train or 0
+    try:
+        rows = _SETS_OF_ROWS.validate_python(given)
+    except ValidationError as error:
+        raise ValueError(one_line(error, f"{path}: row")) from error
+    if sorted(rows) != list(range(num_train)):
+        raise ValueError(f"{path}: must hold candidate sets of the rows 0..{num_train - 1}")
+    sets = np.zeros((num_train, 10), dtype=np.bool_)
+    for row, annotated in rows.items():
+        aggregate = name == "plcifar10-aggregate"
+        chosen = _union(annotated) if aggregate else max(annotated, key=len, default=[])
+        if not set(chosen) <= set(range(10)):
+            raise ValueError(f"{path}: row {row} (counted from 0) has a label outside 0..9")
+        sets[row, list(chosen)] = True
+    return _with_sets(images, sets)
+
+
+def _with_sets(images: Content, sets: Sets) -> Content:
+    """CIFAR-10 with candidate sets of its training images; test images have their true label."""
+    assert images.num_train is not None
+    tested = np.eye(10, dtype=np.bool_)[images.y[images.num_train :].numpy()]
+    return replace(images, candidates=torch.from_numpy(np.concatenate([sets, tested])))
+
+
+def _union(annotated: Iterable[Sequence[int]]) -> set[int]:
+    return {label for labels in annotated for label in labels}
+
+
+def _load_arrays(name: str, path: Path, keys: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
+    source = dataset_info(name).source
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as content:
+            arrays: dict[str, npt.NDArray[Any]] = {key: content[key] for key in keys}
+    except KeyError as error:
+        raise ValueError(f"{path}: {error.args[0]}; get it from {source}") from error
+    except Exception as error:  # zipfile, zlib and NumPy each raise their own kind
+        raise ValueError(
+            f"{path}: not a .npz file, or cut off ({brief(error)}); get it from {source}"
+        ) from error
+    for key, values in arrays.items():
+        if values.dtype.kind not in "iuf":
+            raise ValueError(f"{path}: `{key}` must be numbers, got {values.dtype}")
+    return arrays
+
+
+class _PlainUnpickler(pickle.Unpickler):
+    """Reads containers, numbers and text; whatever could run code is refused."""
+
+    def find_class(self, module: str, name: str) -> NoReturn:
+        raise pickle.UnpicklingError(f"it holds a {module}.{name}, only plain numbers are read")
+
+
+def _load_plain_pickle(name: str, path: Path) -> object:
+    try:
+        content = path.read_bytes()
+        for opcode, place, _ in pickletools.genops(content):
+            if "PUT" in opcode.name and place is not None and place > len(content):
+                # It would take memory for all objects up to there.
+                raise pickle.UnpicklingError(f"its object {place} of {len(content)} bytes")
+        return _PlainUnpickler(BytesIO(content)).load()
+    except Exception as error:  # a damaged pickle raises nearly anything
+        raise ValueError(
+            f"{path}: not a pickle of plain numbers ({brief(error)}); get it from "
+            f"{dataset_info(name).source}"
+        ) from error

@@ -1,0 +1,144 @@
+"""Feature vectors and word counts: scikit-learn's digits, CNAE-9, real-world sets in .mat files."""
+
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from pllbench.data.catalogue import DatasetInfo
+from pllbench.data.readers.base import (
+    Array,
+    Content,
+    as_features,
+    as_matrix,
+    brief,
+    check_labels,
+    refuse,
+)
+from pllbench.data.readers.files import dataset_info, find_file
+
+CNAE9_SHAPE = (1080, 856)
+"""Documents and words of CNAE-9, by the description of UCI data set 233."""
+
+MAT_KEYS = ("data", "target", "partial_target")
+"""Variables of a real-world partial-label set."""
+
+
+def read_digits(name: str, data_dir: Path) -> Content:  # noqa: ARG001 - as all readers
+    """The 8 x 8 digits that scikit-learn ships, divided by their largest value."""
+    from sklearn.datasets import load_digits
+
+    x, y = load_digits(return_X_y=True)
+    return Content(as_features(x / 16, name), torch.from_numpy(check_labels(y, 10, name)), 10)
+
+
+def read_cnae9(name: str, data_dir: Path) -> Content:
+    """Word counts; labels are 1..9 in the file by its own description, so 1 becomes class 0."""
+    info = dataset_info(name)
+    try:
+        path = find_file(name, data_dir)
+    except ValueError as missing:
+        where = f"OpenML data set {info.openml}"
+        x, labels = _download(info, data_dir, str(missing))
+    else:
+        where = str(path)
+        table = _read_table(path, info)
+        x, labels = table[:, 1:], table[:, 0]
+    if x.shape != CNAE9_SHAPE:
+        raise ValueError(
+            f"{where}: {x.shape[0]} rows of {x.shape[1]} counts, CNAE-9 has {CNAE9_SHAPE[0]} of "
+            f"{CNAE9_SHAPE[1]}; cut off? get it from {info.source}"
+        )
+    y = check_labels(labels - 1, 9, f"{where}: labels of 1..9, less 1")
+    return Content(as_features(x, where), torch.from_numpy(y), 9)
+
+
+def _read_table(path: Path, info: DatasetInfo) -> Array:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # an empty file is only a warning to NumPy
+            return np.loadtxt(path, delimiter=",", ndmin=2)
+    except (ValueError, OSError, UserWarning) as error:
+        raise ValueError(
+            f"{path}: not a table of comma-separated numbers ({brief(error)}); get it from "
+            f"{info.source}"
+        ) from error
+
+
+def _download(info: DatasetInfo, data_dir: Path, missing: str) -> tuple[Array, Array]:
+    """Features and labels from OpenML, kept below `data_dir`."""
+    from sklearn.datasets import fetch_openml
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a second try; if that fails too, it is said below
+            table = fetch_openml(
+                data_id=info.openml, data_home=data_dir / "openml", as_frame=False, n_retries=1
+            )
+    except Exception as error:  # urllib, http, OpenML and the parsers each raise their own kinds
+        raise ValueError(
+            f"{missing} (the download of OpenML data set {info.openml} failed: {brief(error)})"
+        ) from error
+    return as_matrix(table.data, "OpenML"), np.asarray(table.target, dtype=np.float64)
+
+
+def read_mat(name: str, data_dir: Path) -> Content:
+    """A real-world set."""
+    return read_mat_file(find_file(name, data_dir), dataset_info(name))
+
+
+def read_mat_file(path: Path, info: DatasetInfo) -> Content:
+    """`data` [N, D]; `target` and `partial_target` [C, N] 0/1, sparse or dense.
+
+    Constant columns stay, and so do classes that never occur: C is the height of `target`. Where
+    candidate sets are generated there is no `partial_target`.
+    """
+    content = _load_mat(path, info)
+    for key in MAT_KEYS if info.real_candidates else MAT_KEYS[:2]:
+        if key not in content:
+            raise ValueError(f"{path}: no variable `{key}` in it; get it from {info.source}")
+    x = as_features(as_matrix(content["data"], f"{path}: `data`"), f"{path}: `data`")
+    target = _indicators(content["target"], len(x), f"{path}: `target`")
+    candidates = None
+    if info.real_candidates:
+        sets = _indicators(content["partial_target"], len(x), f"{path}: `partial_target`")
+        if target.shape != sets.shape:
+            raise ValueError(
+                f"{path}: `target` has {target.shape[1]} classes, `partial_target` {sets.shape[1]}"
+            )
+        candidates = torch.from_numpy(sets)
+    num_true = target.sum(axis=1)
+    refuse(num_true == 0, f"{path}: `target`", "has no true label")
+    refuse(num_true > 1, f"{path}: `target`", "has several true labels")
+    y = check_labels(target.argmax(axis=1), target.shape[1], str(path))
+    return Content(x, torch.from_numpy(y), target.shape[1], candidates)
+
+
+def _load_mat(path: Path, info: DatasetInfo) -> Mapping[str, Any]:
+    from scipy.io import loadmat
+
+    try:
+        content: Mapping[str, Any] = loadmat(path, variable_names=MAT_KEYS)
+    except NotImplementedError as error:
+        raise ValueError(f"{path}: a MATLAB 7.3 file; save it in MATLAB with '-v7'") from error
+    except Exception as error:  # a cut-off file surfaces as any of a dozen kinds
+        raise ValueError(
+            f"{path}: not a .mat file, or cut off ({brief(error)}); get it from {info.source}"
+        ) from error
+    return content
+
+
+def _indicators(values: Any, num_rows: int, where: str) -> npt.NDArray[np.bool_]:
+    """A 0/1 matrix as [num_rows, C] bool; where both sides fit, its documented layout [C, N]."""
+    matrix = as_matrix(values, where)
+    if num_rows not in matrix.shape:
+        raise ValueError(f"{where} has the shape {matrix.shape}, `data` has {num_rows} rows")
+    if matrix.shape[1] == num_rows:
+        matrix = matrix.T
+    if not np.isin(matrix, (0, 1)).all():
+        raise ValueError(f"{where} holds values other than 0 and 1")
+    return np.ascontiguousarray(matrix, dtype=np.bool_)

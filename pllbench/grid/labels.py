@@ -1,0 +1,76 @@
+"""Which row of a table a run belongs to, and what that row is called."""
+
+from dataclasses import dataclass
+
+from pllbench.grid.protocol import Cell, Protocol, merge
+from pllbench.spec import RunSpec, TrainSpec, ViewSpec
+from pllbench.validation import Values
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The row of a table that a run belongs to.
+
+    Attributes:
+        name: the method or variant, as --methods takes it.
+        label: printed: the method's or variant's label, and every difference from the protocol.
+    """
+
+    name: str
+    label: str
+
+
+def row_of(spec: RunSpec, protocol: Protocol) -> Row:
+    """The row of a stored run: the method or variant that it equals, else method and differences.
+
+    Needs neither the method's class nor torch.
+    """
+    names = [spec.method, *(n for n, v in protocol.variants.items() if v.base == spec.method)]
+    same = (name for name in names if not differences(spec, name, protocol))
+    if (name := next(same, None)) is not None:
+        return Row(name, printed_name(name, protocol))
+    return Row(spec.method, label(spec, spec.method, protocol))
+
+
+def label(spec: RunSpec, name: str, protocol: Protocol) -> str:
+    """The printed name of a method or variant, and what differs from its protocol in this run."""
+    printed = printed_name(name, protocol)
+    changes = ", ".join(differences(spec, name, protocol))
+    return f"{printed} ({changes})" if changes else printed
+
+
+def printed_name(name: str, protocol: Protocol) -> str:
+    """How a method or variant is printed."""
+    variant = protocol.variants.get(name)
+    return variant.label if variant else protocol.labels.get(name, name)
+
+
+def differences(spec: RunSpec, name: str, protocol: Protocol) -> list[str]:
+    """Every setting of a run that is not what the protocol resolves for `name`, as `key=value`.
+
+    But for its candidate process and the options of that, which belong to the column.
+    """
+    cell = Cell(name, spec.method, spec.dataset, spec.q, spec.kind)
+    expected = merge(protocol.settings_of(cell))
+    found = [
+        f"{key}={value}"
+        for key, value in spec.hparams.items()
+        if (value != expected.hparams[key] if key in expected.hparams else key in spec.changed)
+    ]
+    pairs: list[tuple[Values, Values]] = [
+        (spec.train, TrainSpec.parse(expected.train)),
+        (spec.views, ViewSpec.parse(expected.views)),
+    ]
+    for actual, wanted in pairs:
+        found += [
+            f"{key}={_brief(value)}" for key, value in actual if value != getattr(wanted, key)
+        ]
+    if spec.holdout != (expected.holdout or 0.0):
+        found.append(f"holdout={spec.holdout:g}")
+    if spec.data_seed != expected.data_seed:
+        found.append(f"data_seed={spec.data_seed}")
+    return found
+
+
+def _brief(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,1 +1,0 @@
-"""From the files of a data set to tensors, one module for each family of formats."""

@@ -1,0 +1,1 @@
+"""What records say: tables, statistics, comparisons; `formats` print, `plots` draw. No torch."""

@@ -1,0 +1,1 @@
+"""Tables and reports in every format: terminal, Markdown, LaTeX, CSV, JSON."""

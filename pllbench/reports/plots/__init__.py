@@ -1,0 +1,1 @@
+"""Figures of tables and curves, without pyplot."""

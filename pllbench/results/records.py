@@ -1,0 +1,274 @@
+"""One finished run is one record: `<run_id>.json`, and `<run_id>.npz` with its per-epoch columns.
+
+The JSON's existence means that the run is done, so it is written last; both files are written to a
+temporary name, flushed to disk and renamed. Storage may fail later, so a record counts only with
+its columns: `query` looks at the end of their file, `is_done` at all of it.
+"""
+
+import gc
+import os
+import secrets
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Annotated, Literal, get_args
+
+import numpy as np
+from pydantic import Field, ValidationError
+from pydantic_core import from_json
+
+from pllbench.candidates.audit import Audit
+from pllbench.results.curves import Curves, num_columns, require_curves
+from pllbench.spec import RunSpec, one_line
+from pllbench.validation import Values
+
+SCHEMA: Literal[1] = 1
+"""Version of the record's layout."""
+
+Select = Literal["last10", "last", "covering_rate", "approximated_accuracy", "oracle"]
+"""Rule that turns a run into one accuracy; `oracle`, the best test epoch, is diagnostic."""
+
+SELECTS: tuple[Select, ...] = get_args(Select)
+
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class Result(Values):
+    """Summaries of one run, as fractions."""
+
+    accuracy: dict[Select, Share]
+    """Test accuracy by selection rule; the hold-out's rules only where the run had a hold-out."""
+    epoch: dict[Select, int]
+    """The epoch (0-based) that a rule chose, for the rules that choose one."""
+    extra: dict[str, Share] = {}
+    """Mean of the last 10 epochs' test accuracy of the method's further heads, by name."""
+    class_noise: Share | None = None
+    """Share of training rows whose pseudo label is wrong, last epoch."""
+    pairwise_noise: Share | None = None
+    """Share of pairs of training rows whose same/different pseudo label is wrong, last epoch."""
+    num_train: int
+    num_test: int
+    num_holdout: int
+
+
+class AnnotatorFacts(Values):
+    """The network whose scores made the candidate sets instance-dependent."""
+
+    run_id: str
+    """Identity of its run."""
+    train_accuracy: Share
+    """Share of the training rows that it labels right, as a fraction."""
+    test_accuracy: Share
+    """The same of the test rows."""
+
+
+class Provenance(Values):
+    """Where a result comes from; nothing here is part of the run's identity."""
+
+    commit: str | None = None
+    """Git commit of the source tree, with `+dirty` where it had changes; None when installed."""
+    versions: dict[str, str] = {}
+    """Versions of Python, the suite, the method's distribution and the numerical libraries."""
+    device: str = "cpu"
+    host: str = ""
+    """Operating system and processor; no host name."""
+    started: str = ""
+    """UTC time, ISO 8601."""
+    seconds: float = 0.0
+    """Wall time of training and evaluation, without what was lost after a checkpoint."""
+    peak_memory_mib: float | None = None
+    """Peak resident memory of the worker, or peak allocated memory of the GPU."""
+    audit: Audit
+    """Candidate sets of the training rows (hold-out included)."""
+    annotator: AnnotatorFacts | None = None
+    """Of instance-dependent candidate sets."""
+    resumed_from: tuple[int, ...] = ()
+    """Epochs at which the run went on from a checkpoint."""
+
+
+class Record(Values):
+    """A finished run."""
+
+    schema_version: Literal[1] = Field(alias="schema")
+    spec: RunSpec
+    result: Result
+    provenance: Provenance
+
+    @property
+    def run_id(self) -> str:
+        """Identity of the run, recomputed from its spec."""
+        return self.spec.run_id
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A record that cannot be counted, and why."""
+
+    path: Path
+    reason: str
+
+
+def record_path(root: Path, spec: RunSpec) -> Path:
+    """`root/records/<dataset>/<method>/<run_id>.json`."""
+    return root / "records" / spec.dataset / spec.method / f"{spec.run_id}.json"
+
+
+def write_atomic(path: Path, data: bytes, *, durable: bool = True) -> None:
+    """Write `data` to `path` so that a reader sees the old file or the whole new one.
+
+    What is not `durable` may be gone, or empty, after a power cut.
+
+    Raises:
+        OSError: it cannot be written; the error names `path`.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Not tempfile's: its files are for their owner alone, and a results folder may be shared.
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
+    try:
+        with temporary.open("xb") as file:
+            file.write(data)
+            file.flush()
+            if durable:
+                os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException as error:
+        temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError):  # that of a full disk names no file
+            raise OSError(error.errno, error.strerror, str(path)) from error
+        raise
+
+
+def move_aside(path: Path) -> Path:
+    """Rename a file that cannot be trusted to `*.unreadable`, numbered where that exists."""
+    target, number = path.with_name(f"{path.name}.unreadable"), 1
+    while target.exists():
+        number += 1
+        target = path.with_name(f"{path.name}.unreadable-{number}")
+    return path.rename(target)
+
+
+def set_aside(root: Path, spec: RunSpec) -> str | None:
+    """Make way for the record of a run that is done again: move a damaged one aside.
+
+    One line that names it, or None where there was none.
+    """
+    path = record_path(root, spec)
+    if not path.exists():
+        return None
+    try:
+        verify(path)
+    except ValueError as error:
+        both = (path, path.with_suffix(".npz"))  # a crash in between leaves no record
+        moved = [move_aside(file).name for file in both if file.exists()]
+        return f"{error}; moved to {' and '.join(moved)}"
+    return None
+
+
+def write(root: Path, record: Record, curves: Curves) -> Path:
+    """Store a finished run, its curves first; gives the path of the JSON."""
+    path = record_path(root, record.spec)
+    buffer = BytesIO()
+    np.savez_compressed(buffer, **curves)  # type: ignore[arg-type]
+    write_atomic(path.with_suffix(".npz"), buffer.getvalue())
+    text = record.model_dump_json(indent=1, by_alias=True)
+    write_atomic(path, text.encode() + b"\n")
+    return path
+
+
+def read(path: Path) -> Record:
+    """The record at `path`.
+
+    Raises:
+        ValueError: the file is no record of this schema, or its spec does not have the id that its
+            name says; the message names the path.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ValueError(f"{path}: not readable ({error})") from error
+    try:
+        record = Record.model_validate_json(data)
+    except ValidationError as error:
+        raise ValueError(f"{path}: {_fault(data, error)}") from error
+    if record.run_id != path.stem:
+        raise ValueError(f"{path}: its spec has the id {record.run_id}, not the file's")
+    return record
+
+
+def _fault(data: bytes, error: ValidationError) -> str:
+    """Why `data` is no record."""
+    try:
+        fields = from_json(data)
+    except ValueError as damage:
+        return f"not readable as JSON ({damage})"
+    found = fields.get("schema") if isinstance(fields, dict) else None
+    if found != SCHEMA:
+        return f"schema {found!r}, this version reads {SCHEMA}"
+    return one_line(error, "", Record)
+
+
+def verify(path: Path) -> None:
+    """Read the record at `path` and all of the file beside it.
+
+    Raises:
+        ValueError: one of the two is missing or damaged; the message names it.
+    """
+    read(path)
+    require_curves(path)
+
+
+def is_done(root: Path, spec: RunSpec) -> bool:
+    """Whether this very spec is stored, whole."""
+    path = record_path(root, spec)
+    if not path.exists():
+        return False
+    try:
+        verify(path)
+    except ValueError:
+        return False
+    return True
+
+
+def query(root: Path) -> tuple[list[Record], list[Unreadable]]:
+    """All records below `root`, in the order of their paths, and what could not be read."""
+    found: list[Record] = []
+    unreadable: list[Unreadable] = []
+    with _no_garbage():
+        for path in sorted((root / "records").glob("*/*/*.json"), key=str):
+            if path.name.startswith("."):
+                continue
+            try:
+                record = read(path)
+                if path.parts[-3:-1] != (record.spec.dataset, record.spec.method):
+                    # a copy would count its run twice
+                    raise ValueError(f"{path}: its place is {record_path(root, record.spec)}")
+                num_columns(path)  # raises where they are damaged
+            except ValueError as error:
+                unreadable.append(Unreadable(path, str(error)))
+            else:
+                found.append(record)
+    return found, unreadable
+
+
+@contextmanager
+def _no_garbage() -> Iterator[None]:
+    """No search for cycles among records, where there are none: a quarter of the time of thousands.
+
+    What is there afterwards is never searched; it is freed as ever when nothing refers to it.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if enabled:
+            gc.enable()
+
+
+def with_ids(records: Iterable[Record], ids: Iterable[str]) -> list[Record]:
+    """Those records whose run_id is in `ids`."""
+    wanted = set(ids)
+    return [record for record in records if record.run_id in wanted]

@@ -1,0 +1,139 @@
+"""The state of runs, from the results folder alone; needs no torch."""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+from pllbench.grid.plan import PlannedRun
+from pllbench.results import records
+from pllbench.results.records import Record, Unreadable
+from pllbench.results.workspace import Workspace
+from pllbench.spec import RunSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How many runs are in which state.
+
+    Attributes:
+        done: runs with a record.
+        failed: runs whose last try failed.
+        running: runs that a process works on.
+        missing: the others.
+        failures: name and reason of each failed run.
+        unreadable: why records of the folder are not counted.
+    """
+
+    done: int
+    failed: int
+    running: int
+    missing: int
+    failures: tuple[tuple[str, str], ...] = ()
+    unreadable: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """How far a selection is.
+
+    Attributes:
+        runs: number of its runs.
+        done: those with a record.
+        hours_left: estimated hours of the others one after the other, where there is a record to
+            judge from; None where there is none for any of them.
+        unestimated: number of the others where there is none.
+    """
+
+    runs: int
+    done: int
+    hours_left: float | None
+    unestimated: int
+
+
+def outlook(planned: Sequence[PlannedRun], found: Sequence[Record]) -> Outlook:
+    """How far the runs of a selection are; time is judged by the records in `found`.
+
+    An epoch is taken to last as long as those of the same method, data set and network.
+    """
+    epochs: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+    for record in found:
+        epochs[_kind(record.spec)] += [record.provenance.seconds / record.spec.train.epochs]
+    done = {record.run_id for record in found}
+    specs = {run.spec.run_id: run.spec for run in planned}  # rows may share runs
+    left = [spec for run_id, spec in specs.items() if run_id not in done]
+    known = [spec for spec in left if _kind(spec) in epochs]
+    hours = sum(fmean(epochs[_kind(spec)]) * spec.train.epochs for spec in known) / 3600
+    return Outlook(
+        runs=len(specs),
+        done=len(specs) - len(left),
+        hours_left=hours if known or not left else None,
+        unestimated=len(left) - len(known),
+    )
+
+
+def _kind(spec: RunSpec) -> tuple[str, str, str]:
+    return spec.method, spec.dataset, spec.train.network
+
+
+def name_of(run: PlannedRun) -> str:
+    """A run in words: label, data set, candidate process unless plainly uniform, q and seed."""
+    spec = run.spec
+    process = spec.candidates.text if spec.candidates else "uniform"
+    where = spec.dataset if process == "uniform" else f"{spec.dataset} {process}"
+    q = "" if spec.q is None else f" q={spec.q:g}"
+    return f"{run.label} · {where}{q} · seed {spec.seed}"
+
+
+def selection_status(planned: Sequence[PlannedRun], results: Path) -> Status:
+    """The state of every planned run."""
+    found, unreadable = records.query(results)
+    done = {record.run_id for record in found}
+    failures: list[tuple[str, str]] = []
+    states: Counter[str] = Counter()
+    for run_id, run in {run.spec.run_id: run for run in planned}.items():  # rows may share runs
+        space = Workspace.of(results, run_id)
+        state = "done" if run_id in done else space.state()
+        states[state] += 1
+        if state == "failed":
+            failures.append((name_of(run), space.reason()))
+    return _status(states, failures, unreadable)
+
+
+def folder_status(results: Path) -> Status:
+    """The state of every run that has left a trace in the results folder.
+
+    Raises:
+        ValueError: there is no such folder.
+    """
+    if not results.is_dir():
+        raise ValueError(f"--results {results}: no such folder")
+    found, unreadable = records.query(results)
+    failures: list[tuple[str, str]] = []
+    states = Counter(done=len(found))
+    done = {record.run_id for record in found}
+    for folder in sorted((results / "work").glob(f"{'[0-9a-f]' * 16}/")):  # annotators' apart
+        if folder.name in done:  # it keeps a checkpoint that could not be read
+            continue
+        space = Workspace(folder)
+        state = space.state()
+        states[state] += 1
+        if state == "failed":
+            failures.append((folder.name, space.reason()))
+    return _status(states, failures, unreadable)
+
+
+def _status(
+    states: Counter[str],
+    failures: Sequence[tuple[str, str]],
+    unreadable: Sequence[Unreadable],
+) -> Status:
+    return Status(
+        done=states["done"],
+        failed=states["failed"],
+        running=states["running"],
+        missing=states["missing"],
+        failures=tuple(failures),
+        unreadable=tuple(file.reason for file in unreadable),
+    )

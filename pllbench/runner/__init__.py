@@ -1,0 +1,1 @@
+"""Executing runs: one run from spec to record, the engines, and the grid that they work on."""

@@ -1,0 +1,157 @@
+"""Where runs happen. An engine takes jobs and gives events; what to run is not its concern.
+
+`local_engine` has worker processes on this machine, `ray_engine` the tasks of a cluster. The loop
+that all of them share is `Engine.run`.
+"""
+
+import time
+import traceback
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from pllbench.data.dataset import Dataset
+from pllbench.results.curves import Curves
+from pllbench.results.records import Record
+from pllbench.runner.job import Job, execute
+from pllbench.training.trainer import Interrupted, Progress
+
+REPORT_SECONDS = 0.2
+"""A worker tells of its progress at most this often."""
+
+POLL_SECONDS = 0.5
+"""How often an engine looks for overdue runs and requests to stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A run has begun."""
+
+    job: Job
+
+
+@dataclass(frozen=True, slots=True)
+class EpochEnded:
+    """A run has made progress."""
+
+    job: Job
+    progress: Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A run is done; nothing is stored yet."""
+
+    job: Job
+    record: Record
+    curves: Curves
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A run has failed.
+
+    Attributes:
+        job: the run.
+        reason: one line.
+        details: traceback, where there is one.
+    """
+
+    job: Job
+    reason: str
+    details: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """A run was interrupted on request; its state is in its checkpoint."""
+
+    job: Job
+
+
+Event = Started | EpochEnded | Finished | Failed | Stopped
+
+
+class Engine(ABC):
+    """Executes jobs somewhere, in as many places as it has.
+
+    Attributes:
+        timeout: seconds after which a run fails; None: it may take for ever.
+    """
+
+    def __init__(self, timeout: float | None = None) -> None:
+        self.timeout = timeout
+        self._stopping = False
+
+    def run(self, jobs: Iterator[Job]) -> Iterator[Event]:
+        """Execute all jobs, taken one by one as places become free; events in order per job."""
+        while True:
+            while not self._stopping and self._has_place() and (job := next(jobs, None)):
+                self._begin(job)
+                yield Started(job)
+            if not self._running():
+                return
+            if self._stopping:
+                self._ask_to_stop()
+            yield from self._events()
+            yield from self._overdue()
+
+    def stop(self) -> None:
+        """Ask running jobs to save their state and stop; no further ones are taken.
+
+        May be called from a signal handler, while `run` is at work.
+        """
+        self._stopping = True  # `run` tells the workers: a signal may have come amid a message
+
+    def _overdue(self) -> Iterator[Event]:
+        if self.timeout is None:
+            return
+        now = time.monotonic()
+        for job, since in self._running():
+            if since is not None and now - since > self.timeout:
+                self._end(job)
+                yield Failed(job, f"took longer than --timeout {self.timeout:g} s")
+
+    @abstractmethod
+    def close(self) -> None:
+        """End all workers at once."""
+
+    @abstractmethod
+    def _has_place(self) -> bool:
+        """Whether one more job can begin."""
+
+    @abstractmethod
+    def _begin(self, job: Job) -> None:
+        """Give a job to a worker."""
+
+    @abstractmethod
+    def _running(self) -> Sequence[tuple[Job, float | None]]:
+        """Jobs that were given and have not ended, each with the `time.monotonic` of its begin.
+
+        None while a job waits for its worker.
+        """
+
+    @abstractmethod
+    def _ask_to_stop(self) -> None:
+        """Ask all running jobs to stop at the end of their epoch; may be called again."""
+
+    @abstractmethod
+    def _events(self) -> Iterator[Event]:
+        """What running jobs have told; waits for at most `POLL_SECONDS`."""
+
+    @abstractmethod
+    def _end(self, job: Job) -> None:
+        """End a running job at once; nothing more is told of it."""
+
+
+def attempt(
+    job: Job, on_epoch: Callable[[Progress], bool], dataset: Dataset | None = None
+) -> Finished | Failed | Stopped:
+    """Execute a job in this process: `execute`, with whatever a method raises as an event."""
+    try:
+        return Finished(job, *execute(job, on_epoch, dataset))
+    except Interrupted:
+        return Stopped(job)
+    except Exception as error:  # noqa: BLE001 - it fails its run alone
+        reason = ": ".join(filter(None, (type(error).__name__, str(error))))
+        return Failed(job, reason, traceback.format_exc())

@@ -1,0 +1,169 @@
+"""One run from spec to record, wherever it happens: in a worker process, or on a cluster."""
+
+import platform
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache, lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import torch
+
+from pllbench.data import dataset as datasets
+from pllbench.data.custom import OwnData
+from pllbench.data.dataset import Dataset
+from pllbench.registry import load_method, method_entries
+from pllbench.results.curves import Curves
+from pllbench.results.records import SCHEMA, Provenance, Record
+from pllbench.runner.annotator import Annotation, annotate
+from pllbench.spec import RunSpec
+from pllbench.training.checkpoints import Checkpoints
+from pllbench.training.task import make_task
+from pllbench.training.trainer import Progress, train
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A run and what is needed to execute it; nothing here but the spec changes a number.
+
+    Attributes:
+        spec: the run.
+        data_dir: folder of the data sets.
+        device: cpu, cuda, or auto: cuda where there is one.
+        noisy: candidate sets may lack the true label.
+        checkpoint: file that keeps the state between epochs; None keeps none.
+        checkpoint_every: epochs between two checkpoints.
+        annotators: folder that keeps the scores of annotators; None: they are trained each time.
+        own: the user's own data that the run is on; else `data_dir` holds the data set.
+    """
+
+    spec: RunSpec
+    data_dir: Path
+    device: str = "auto"
+    noisy: bool = False
+    checkpoint: Path | None = None
+    checkpoint_every: int = 10
+    annotators: Path | None = None
+    own: OwnData | None = None
+
+
+def execute(
+    job: Job,
+    on_epoch: Callable[[Progress], bool] = lambda _: True,
+    dataset: Dataset | None = None,
+) -> tuple[Record, Curves]:
+    """Train the run of `job`; gives its record and its per-epoch columns.
+
+    Without `dataset` it is loaded from the job's `data_dir`.
+
+    Raises whatever data, method or trainer raise; `Interrupted` if `on_epoch` asked to stop.
+    """
+    started, clock = datetime.now(UTC), time.perf_counter()
+    device = torch.device(_resolve(job.device))
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+    spec = job.spec
+    if dataset is None:
+        dataset = load_dataset(job)
+    annotation = _annotation(job, dataset, device, on_epoch)
+    logits = annotation.logits if annotation else None
+    task = make_task(spec, dataset, device, noisy=job.noisy, logits=logits)
+    checkpoints = None
+    if job.checkpoint:
+        checkpoints = Checkpoints(job.checkpoint, spec.run_id, job.checkpoint_every)
+    outcome = train(
+        spec, load_method(spec.method), task, checkpoints=checkpoints, on_epoch=on_epoch
+    )
+    provenance = Provenance(
+        commit=source_commit(),
+        versions=_versions(spec.method),
+        device=torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
+        host=f"{platform.system()} {platform.machine()}",
+        started=started.isoformat(timespec="seconds"),
+        seconds=round(outcome.seconds_before + time.perf_counter() - clock, 3),
+        peak_memory_mib=round(_peak_memory(device) / 2**20, 1),
+        audit=task.audit,
+        annotator=annotation.facts if annotation else None,
+        resumed_from=outcome.resumed_from,
+    )
+    return Record(
+        schema=SCHEMA, spec=spec, result=outcome.result, provenance=provenance
+    ), outcome.curves
+
+
+def _annotation(
+    job: Job, dataset: Dataset, device: torch.device, on_epoch: Callable[[Progress], bool]
+) -> Annotation | None:
+    """The annotator's scores where the run's candidate sets depend on the instance."""
+    if job.spec.candidates is None or job.spec.candidates.process != "instance":
+        return None
+    if job.annotators is not None:
+        return annotate(job.spec, dataset, device, job.annotators, on_epoch)
+    with TemporaryDirectory() as folder:
+        return annotate(job.spec, dataset, device, Path(folder), on_epoch)
+
+
+def load_dataset(job: Job) -> Dataset:
+    """The data set of `job`: one that the suite knows, or the user's own."""
+    return _load(job.own or job.spec.dataset, job.data_dir, job.noisy)
+
+
+@lru_cache(maxsize=1)
+def _load(name: str | OwnData, data_dir: Path, noisy: bool) -> Dataset:
+    """The last data set stays in memory: a worker's next run is mostly on the same one."""
+    return datasets.load(name, data_dir, noisy=noisy)
+
+
+def _resolve(device: str) -> str:
+    if device == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    return device
+
+
+def _peak_memory(device: torch.device) -> int:
+    """Bytes: the GPU's peak in this run, else the peak of this process."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device)
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+@cache
+def source_commit() -> str | None:
+    """Commit of the source tree that this package is run from, `+dirty` if its code has changes.
+
+    None where it is installed from a wheel, or git is not there.
+    """
+    root = Path(__file__).parent.parent.parent
+    if not (root / ".git").exists():
+        return None
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(root), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        changes = git("status", "--porcelain", "--", "pllbench", "methods", "pyproject.toml")
+        return git("rev-parse", "HEAD") + ("+dirty" if changes else "")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+@cache
+def _versions(method: str) -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for name in ("pllbench", "torch", "torchvision", "numpy", "scipy", "scikit-learn"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    dist = method_entries()[method].dist
+    if dist:
+        found[dist.name] = dist.version
+    return found

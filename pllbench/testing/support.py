@@ -1,0 +1,132 @@
+"""The problem that the checks train on, and the ways in which they train on it."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
+
+import torch
+import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it by
+from torch import Tensor
+
+from pllbench.candidates import audit as candidate_sets
+from pllbench.method import Batch, Hparams, Method, Problem, Step
+from pllbench.spec import RunSpec, TrainSpec, ViewSpec
+from pllbench.testing.compare import require
+from pllbench.training.checkpoints import Checkpoints
+from pllbench.training.loader import Loader
+from pllbench.training.task import Task
+from pllbench.training.trainer import Interrupted, Outcome, train
+from pllbench.views.roles import Views, statistics
+
+NUM_CLASSES = 5
+NUM_FEATURES = 8
+EPOCHS = 6
+"""Short, yet the schedules of a 200-epoch paper pass all their events within it."""
+
+AnyMethod = type[Method[Any]]
+
+
+def toy_task(num_rows: int, labels: Literal["candidates", "true"] = "candidates") -> Task:
+    """Separable blobs: 40 % of the rows are of class 0, the others are shared equally.
+
+    Each candidate set has the true label and one or two random ones; with `labels="true"`, it is
+    the true label alone.
+    """
+    generator = torch.Generator().manual_seed(0)
+
+    def draw(num: int) -> tuple[Tensor, Tensor]:
+        shares = torch.tensor([0.4, 0.15, 0.15, 0.15, 0.15])
+        y = torch.multinomial(shares, num, replacement=True, generator=generator)
+        noise = torch.randn(num, NUM_FEATURES, generator=generator)
+        return 8 * F.one_hot(y, NUM_FEATURES) + noise, y
+
+    x, y = draw(num_rows)
+    test_x, test_y = draw(200)
+    order = torch.rand(num_rows, NUM_CLASSES, generator=generator)
+    rank = order.scatter(1, y[:, None], -1.0).argsort(1).argsort(1)  # the true label is first
+    sizes = torch.randint(2, 4, (num_rows, 1), generator=generator)
+    sets = rank < (1 if labels == "true" else sizes)  # [N, C]
+    return Task(
+        x=x,
+        candidates=sets,
+        y=y,
+        test_x=test_x,
+        test_y=test_y,
+        holdout_x=x[:0],
+        holdout_candidates=sets[:0],
+        views=Views("tabular", ViewSpec(), statistics(x)),
+        audit=candidate_sets.audit(sets.numpy(), y.numpy()),
+    )
+
+
+def toy_spec(cls: AnyMethod, epochs: int = EPOCHS, batch_size: int = 16) -> RunSpec:
+    """A run of `cls` on the toy problem, with default hyperparameters."""
+    return RunSpec(
+        method=cls.__name__,
+        version=1,
+        hparams={},
+        dataset="toy",
+        seed=0,
+        train=TrainSpec(epochs=epochs, batch_size=batch_size),
+    )
+
+
+def reseeded(cls: AnyMethod, seed: int) -> AnyMethod:
+    """`cls`, but its instances start from random numbers of their own, not of the run's seed."""
+
+    def init(self: Method[Any], problem: Problem, hparams: Hparams) -> None:
+        torch.manual_seed(seed)
+        cls.__init__(self, problem, hparams)
+
+    return type(cls.__name__, (cls,), {"__init__": init})
+
+
+def walk(
+    method: Method[Any], task: Task, epoch: int, lr: float = 0.1
+) -> Iterator[tuple[Batch, Step]]:
+    """One epoch as the trainer does it; each step is handed out between gradient and update."""
+    loader = Loader(task.x, task.candidates, task.views, method.views, batch_size=16, seed=0)
+    # Without momentum there is no state here that a copy of the method would lack.
+    optimizer = torch.optim.SGD(method.parameters(), lr=lr)
+    torch.manual_seed(epoch)
+    method.epoch = epoch
+    method.train()
+    with torch.no_grad():
+        method.on_epoch_start(loader)
+    for batch in loader.epoch(epoch):
+        step = method.loss(batch)
+        optimizer.zero_grad(set_to_none=True)
+        step.loss.backward()
+        yield batch, step
+        optimizer.step()
+        with torch.no_grad():
+            method.after_step(batch)
+
+
+def train_epoch(method: Method[Any], task: Task, epoch: int) -> None:
+    """One epoch of training, its steps unseen."""
+    for _ in walk(method, task, epoch):
+        pass
+
+
+@torch.no_grad()
+def predict(method: Method[Any], x: Tensor) -> Tensor:
+    """Scores [B, C] as evaluation asks for them."""
+    method.eval()
+    return method.predict(x)
+
+
+def train_in_pieces(cls: AnyMethod, spec: RunSpec, task: Task) -> Outcome:
+    """Train with a stop after every epoch; each piece starts from a differently seeded instance."""
+    with TemporaryDirectory() as folder:
+        checkpoints = Checkpoints(Path(folder, "checkpoint"), spec.run_id)
+        for epoch in range(spec.train.epochs - 1):
+            piece = reseeded(cls, epoch) if epoch > 0 else cls
+            with contextlib.suppress(Interrupted):
+                train(spec, piece, task, checkpoints=checkpoints, on_epoch=lambda _: False)
+            # Without it, the trainer would start again from nothing, and be right in the end.
+            readable = checkpoints.load(task.x.device) is not None
+            require(readable, "its state_dict cannot be loaded with weights_only=True")
+        return train(spec, reseeded(cls, spec.train.epochs), task, checkpoints=checkpoints)

@@ -1,0 +1,135 @@
+"""The tensors of one run: split, candidate sets and hold-out of a data set, on the device."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pllbench.candidates import audit as candidate_sets
+from pllbench.candidates.audit import Audit
+from pllbench.candidates.processes import Logits, require_possible
+from pllbench.data import dataset as datasets
+from pllbench.data.catalogue import DATASETS
+from pllbench.data.dataset import Dataset
+from pllbench.networks import make_network
+from pllbench.spec import RunSpec, TrainSpec
+from pllbench.views.roles import Views, image_statistics, require_scaling, statistics
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a run trains and is evaluated on.
+
+    True labels of training rows (`y`) are for metrics alone, and the hold-out has none: its rows
+    are known by their candidate sets only.
+
+    Attributes:
+        x: [N, ...] training rows.
+        candidates: [N, C] bool.
+        y: [N] int64 true labels.
+        test_x: [M, ...] test rows.
+        test_y: [M] int64.
+        holdout_x: [H, ...] rows kept aside; H may be 0.
+        holdout_candidates: [H, C] bool.
+        views: made from the training rows.
+        audit: candidate sets of training rows and hold-out together.
+    """
+
+    x: Tensor
+    candidates: Tensor
+    y: Tensor
+    test_x: Tensor
+    test_y: Tensor
+    holdout_x: Tensor
+    holdout_candidates: Tensor
+    views: Views
+    audit: Audit
+
+
+def make_task(
+    spec: RunSpec,
+    dataset: Dataset,
+    device: torch.device,
+    *,
+    noisy: bool = False,
+    logits: Logits | None = None,
+) -> Task:
+    """Split `dataset`, make or take its candidate sets, and move everything to `device`.
+
+    Candidate sets are drawn for all training rows before the hold-out is taken, so a hold-out
+    changes no set.
+
+    Args:
+        spec: the run.
+        dataset: its data set.
+        device: where the tensors go.
+        noisy: permit rows whose true label is no candidate; data sets and processes that are noisy
+            by nature imply it.
+        logits: scores [training rows, C] of an annotator, for instance-dependent sets.
+
+    Raises:
+        ValueError: a row has no candidate, or its true label is none (unless `noisy`).
+    """
+    info = dataset.info or DATASETS[spec.dataset]
+    seed = spec.split_seed
+    train, test = datasets.split(dataset, seed)
+    y = dataset.y[train].numpy()
+    if spec.labels == "true":
+        sets = np.eye(dataset.num_classes, dtype=bool)[y]
+    elif dataset.candidates is not None:
+        sets = dataset.candidates[train].numpy()
+    else:
+        assert spec.candidates is not None, "the grid gives generated sets a process"
+        sets = candidate_sets.generate(
+            y,
+            dataset.num_classes,
+            spec.candidates,
+            seed,
+            superclasses=info.superclasses,
+            logits=logits,
+        )
+        noisy = noisy or spec.candidates.process == "noisy"
+    candidate_sets.check(sets, y, noisy=noisy or info.noisy, where=spec.dataset)
+    kept, held = datasets.hold_out(torch.arange(len(train)), spec.holdout, seed)
+    x = _rows(dataset.x, train[kept])
+    stats = image_statistics(x, info, spec.views) if x.dtype == torch.uint8 else statistics(x)
+    candidates = torch.from_numpy(sets)
+    return Task(
+        x=x.to(device),
+        candidates=candidates[kept].to(device),
+        y=dataset.y[train[kept]].to(device),
+        test_x=_rows(dataset.x, test).to(device),
+        test_y=dataset.y[test].to(device),
+        holdout_x=dataset.x[train[held]].to(device),
+        holdout_candidates=candidates[held].to(device),
+        views=Views(info.kind, spec.views, stats.to(device)),
+        audit=candidate_sets.audit(sets, y),
+    )
+
+
+def require_fit(spec: RunSpec, dataset: Dataset) -> None:
+    """Check that `spec` asks for nothing that its data set cannot give, before anything is made.
+
+    Raises:
+        ValueError: a network does not take its rows, or the candidate process its classes; images
+            are scaled; or the hold-out takes no row, or all.
+    """
+    info = dataset.info or DATASETS[spec.dataset]
+    networks = [spec.train.network]
+    if spec.candidates:
+        require_possible(spec.candidates, dataset.num_classes, info.superclasses)
+        if spec.candidates.process == "instance":
+            networks += [spec.candidates.annotator_network]
+    for name in networks:
+        with torch.device("meta"):  # shapes alone
+            make_network(TrainSpec(network=name), tuple(dataset.x.shape[1:]), dataset.num_classes)
+    require_scaling(info.kind, spec.views)
+    seed = spec.split_seed
+    datasets.hold_out(datasets.split(dataset, seed)[0], spec.holdout, seed)
+
+
+def _rows(x: Tensor, index: Tensor) -> Tensor:
+    """The rows `index`, ascending; a view where they are consecutive: images are not copied."""
+    first, last = int(index[0]), int(index[-1])
+    return x[first : last + 1] if last - first + 1 == len(index) else x[index]

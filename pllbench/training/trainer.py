@@ -1,0 +1,306 @@
+"""The one training loop. It names no method and knows none of their mathematics."""
+
+import math
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pllbench.method import Method, Network, Problem
+from pllbench.networks import compile_encoders, make_network
+from pllbench.results.curves import Curves
+from pllbench.results.records import Result, Select
+from pllbench.seeds import stream_seed
+from pllbench.spec import RunSpec, TrainSpec
+from pllbench.training import evaluation as metrics
+from pllbench.training.checkpoints import Checkpoints, State
+from pllbench.training.loader import Loader
+from pllbench.training.task import Task
+
+EVALUATION_CHUNK = 4096
+"""Rows predicted at once; in eval mode it changes no prediction."""
+
+IMAGE_EVALUATION_CHUNK = 500
+"""Images predicted at once: the activations of a chunk must fit into memory."""
+
+Columns = dict[str, list[float]]
+"""Values by column, one an epoch; NaN where an epoch has none."""
+
+
+class Interrupted(Exception):  # noqa: N818 - a request, not an error
+    """Training was asked to stop; a checkpoint is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """An epoch has ended.
+
+    Attributes:
+        epoch: 0-based.
+        accuracy: test accuracy, a fraction.
+    """
+
+    epoch: int
+    accuracy: float
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A finished training.
+
+    Attributes:
+        result: summaries.
+        curves: per-epoch columns, each [epochs].
+        resumed_from: epochs at which training went on from a checkpoint.
+        seconds_before: wall time of the parts before the last checkpoint it went on from.
+        method: the trained method.
+    """
+
+    result: Result
+    curves: Curves
+    resumed_from: tuple[int, ...]
+    seconds_before: float
+    method: Method[Any]
+
+
+def learning_rate(spec: TrainSpec, epoch: int) -> float:
+    """Learning rate of an epoch (0-based) under the schedule of `spec`."""
+    share = epoch / spec.epochs
+    if spec.schedule == "cosine":
+        lowest = spec.lr * 1e-3
+        return lowest + (spec.lr - lowest) * (1 + math.cos(math.pi * share)) / 2
+    # A milestone is met at the exact epoch although 0.605 * 200 is no exact float.
+    passed = sum(share >= milestone - 1e-9 for milestone in spec.milestones)
+    return float(spec.lr / 10**passed)
+
+
+def train(
+    spec: RunSpec,
+    cls: type[Method[Any]],
+    task: Task,
+    *,
+    checkpoints: Checkpoints | None = None,
+    on_epoch: Callable[[Progress], bool] = lambda _: True,
+) -> Outcome:
+    """Train a method to the end of its run, from its checkpoint where there is one.
+
+    Args:
+        spec: the run.
+        cls: class of the method.
+        task: its tensors; they decide the device.
+        checkpoints: where state is kept between epochs; None keeps none.
+        on_epoch: called after every epoch; False asks to stop.
+
+    Raises:
+        FloatingPointError: a loss was not finite, or a score NaN; epoch and step are named.
+        Interrupted: `on_epoch` asked to stop; the state was saved.
+    """
+    device, clock = task.x.device, time.perf_counter()
+    with _own_generators(device):
+        torch.manual_seed(stream_seed(spec.seed, "init"))
+        method = build(spec, cls, task)
+        loader = Loader(
+            task.x, task.candidates, task.views, method.views, spec.train.batch_size, spec.seed
+        )
+        optimizer = torch.optim.SGD(
+            method.parameters(),
+            lr=spec.train.lr,
+            momentum=spec.train.momentum,
+            weight_decay=spec.train.weight_decay,
+        )
+        columns: Columns = {}
+        start, resumed_from, seconds = 0, [], 0.0
+        if checkpoints and (state := checkpoints.load(device)):
+            _restore(state, method, optimizer, checkpoints)
+            columns = state.columns
+            start = state.next_epoch
+            resumed_from = [*state.resumed_from, start]
+            seconds = state.seconds
+        for epoch in range(start, spec.train.epochs):
+            lr = learning_rate(spec.train, epoch)
+            for group in optimizer.param_groups:
+                group["lr"] = lr
+            torch.manual_seed(stream_seed(spec.seed, "method", epoch))
+            row = {"lr": lr} | _train_epoch(method, loader, optimizer, task, epoch)
+            _append(columns, row | _evaluate(method, task), epoch)
+            go_on = on_epoch(Progress(epoch, columns["accuracy"][-1]))
+            if epoch + 1 == spec.train.epochs:
+                break
+            if checkpoints and (not go_on or checkpoints.due(epoch + 1)):
+                checkpoints.save(
+                    State(
+                        epoch + 1,
+                        method.state_dict(),
+                        optimizer.state_dict(),
+                        columns,
+                        resumed_from,
+                        seconds + time.perf_counter() - clock,
+                    )
+                )
+            if not go_on:
+                raise Interrupted
+    curves = {name: np.asarray(values) for name, values in sorted(columns.items())}
+    return Outcome(summarise(curves, task), curves, tuple(resumed_from), seconds, method)
+
+
+def build(spec: RunSpec, cls: type[Method[Any]], task: Task) -> Method[Any]:
+    """The method of a run, freshly initialised on the task's device.
+
+    Networks are initialised on the CPU, so that a seed means the same weights on every device.
+
+    Raises:
+        ValueError: it asks for a view that the data does not have.
+    """
+    device = task.x.device
+    shape, num_classes = tuple(task.x.shape[1:]), task.candidates.shape[1]
+
+    def network() -> Network:
+        return make_network(spec.train, shape, num_classes).to(device)
+
+    problem = Problem(task.candidates, spec.train.epochs, network)
+    method = cls(problem, cls.hparams_type.parse(spec.hparams)).to(device)
+    task.views.require(method.views)
+    if spec.train.compile:
+        compile_encoders(method)
+    return method
+
+
+def _restore(
+    state: State, method: Method[Any], optimizer: torch.optim.Optimizer, checkpoints: Checkpoints
+) -> None:
+    try:
+        method.load_state_dict(state.method)
+        optimizer.load_state_dict(state.optimizer)
+    except (RuntimeError, ValueError, KeyError) as error:  # its code has changed, its version not
+        raise ValueError(
+            "the checkpoint does not fit the method any more: moved to "
+            f"{checkpoints.move_aside()}; the next try starts anew"
+        ) from error
+
+
+def _own_generators(device: torch.device) -> AbstractContextManager[None]:
+    cuda = [device] if device.type == "cuda" else []
+    return torch.random.fork_rng(devices=cuda)
+
+
+def _append(columns: Columns, row: dict[str, float], epoch: int) -> None:
+    """Add the values of an epoch. A method may log a value in some epochs only."""
+    for name in columns | row:
+        columns.setdefault(name, [math.nan] * epoch).append(row.get(name, math.nan))
+
+
+def _train_epoch(
+    method: Method[Any], loader: Loader, optimizer: torch.optim.Optimizer, task: Task, epoch: int
+) -> dict[str, float]:
+    """One pass over the training set. The device is waited for once, at its end."""
+    method.epoch = epoch
+    method.train()
+    with torch.no_grad():
+        method.on_epoch_start(loader)
+    losses: list[Tensor] = []
+    logs: defaultdict[str, list[Tensor]] = defaultdict(list)
+    pseudo = torch.full_like(task.y, -1)
+    for batch in loader.epoch(epoch):
+        step = method.loss(batch)
+        optimizer.zero_grad(set_to_none=True)
+        step.loss.backward()
+        optimizer.step()
+        with torch.no_grad():
+            method.after_step(batch)
+        losses.append(step.loss.detach())
+        for name, value in step.logs.items():
+            logs[name].append(value)
+        if step.pseudo is not None:
+            pseudo[batch.index] = step.pseudo
+    values = torch.stack(losses).double().cpu()
+    finite = values.isfinite()
+    if not finite.all():
+        number = int(finite.int().argmin())
+        raise FloatingPointError(
+            f"loss is {values[number].item()} at epoch {epoch}, step {number} of {len(loader)}"
+        )
+    row = {"loss": values.mean().item()}
+    for name, series in logs.items():
+        row[f"log_{name}"] = torch.stack(series).double().mean().item()
+    if (pseudo >= 0).all():
+        row["class_noise"], row["pairwise_noise"] = metrics.noise_rates(
+            pseudo, task.y, task.candidates.shape[1]
+        )
+    return row
+
+
+@torch.no_grad()
+def _evaluate(method: Method[Any], task: Task) -> dict[str, float]:
+    scores = predictions(method, task, task.test_x)
+    if scores.isnan().any():  # the last step broke the weights; argmax would call it class 0
+        raise FloatingPointError(f"a score is NaN after the last step of epoch {method.epoch}")
+    row = {"accuracy": metrics.accuracy(scores, task.test_y)}
+    for name, extra in _over_chunks(task, task.test_x, method.extra_predictions).items():
+        row[f"accuracy_{name}"] = metrics.accuracy(extra, task.test_y)
+    if len(task.holdout_x):
+        held = predictions(method, task, task.holdout_x)
+        sets = task.holdout_candidates
+        row["covering_rate"] = metrics.covering_rate(held, sets)
+        row["approximated_accuracy"] = metrics.approximated_accuracy(held, sets)
+    return row
+
+
+@torch.no_grad()
+def predictions(method: Method[Any], task: Task, x: Tensor) -> Tensor:
+    """Scores [M, C] of the rows x [M, ...] of a task, in eval mode."""
+    method.eval()
+    return _over_chunks(task, x, lambda rows: {"": method.predict(rows)})[""]
+
+
+def _over_chunks(
+    task: Task,
+    x: Tensor,
+    predictions: Callable[[Tensor], Mapping[str, Tensor]],
+) -> dict[str, Tensor]:
+    parts: defaultdict[str, list[Tensor]] = defaultdict(list)
+    for rows in x.split(EVALUATION_CHUNK if x.ndim == 2 else IMAGE_EVALUATION_CHUNK):
+        for name, scores in predictions(task.views.plain(rows)).items():
+            parts[name].append(scores)
+    return {name: torch.cat(chunks) for name, chunks in parts.items()}
+
+
+def summarise(curves: Curves, task: Task) -> Result:
+    """A run's summaries: its accuracy under every selection rule, and its last noise rates."""
+    test = curves["accuracy"]
+    tail = slice(-min(10, len(test)), None)
+    chosen: dict[Select, int] = {"oracle": int(test.argmax())}
+    if "covering_rate" in curves:
+        # The other criterion breaks ties, then the later epoch wins.
+        covering, approximated = curves["covering_rate"], curves["approximated_accuracy"]
+        chosen["covering_rate"] = int(np.lexsort((approximated, covering))[-1])
+        chosen["approximated_accuracy"] = int(np.lexsort((covering, approximated))[-1])
+    accuracy: dict[Select, float] = {
+        "last": float(test[-1]),
+        "last10": float(test[tail].mean()),
+        **{rule: float(test[epoch]) for rule, epoch in chosen.items()},
+    }
+    prefix = "accuracy_"
+    return Result(
+        accuracy=accuracy,
+        epoch=chosen,
+        extra={
+            name.removeprefix(prefix): float(values[tail].mean())
+            for name, values in curves.items()
+            if name.startswith(prefix) and np.isfinite(values[tail]).all()
+        },
+        class_noise=_last_finite(curves.get("class_noise")),
+        pairwise_noise=_last_finite(curves.get("pairwise_noise")),
+        num_train=len(task.x),
+        num_test=len(task.test_x),
+        num_holdout=len(task.holdout_x),
+    )
+
+
+def _last_finite(values: "np.ndarray[Any, np.dtype[np.float64]] | None") -> float | None:
+    return float(values[-1]) if values is not None and math.isfinite(values[-1]) else None

@@ -1,0 +1,1 @@
+"""Views of a batch: roles by kind of data, image operations, scaling."""

@@ -1,0 +1,98 @@
+"""Every method's run, killed at random moments and resumed, ends as if nobody had disturbed it.
+
+`tools/kill_test.py` does the same to whole commands, more often.
+"""
+
+import random
+import threading
+from collections.abc import Iterator
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pllbench.grid.plan import Selection, plan
+from pllbench.grid.protocol import Setting
+from pllbench.registry import method_entries
+from pllbench.runner.engine import Failed, Finished
+from pllbench.runner.job import Job
+from pllbench.runner.local_engine import LocalEngine
+from tests import plugins
+
+METHODS = [name for name, entry in method_entries().items() if "pllbench_methods" in entry.module]
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("killed")
+    plugins.write_lost(folder, rows=150)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[LocalEngine]:
+    engine = LocalEngine(1)
+    yield engine
+    engine.close()
+
+
+def run_once(engine: LocalEngine, job: Job, delay: float | None) -> Finished | Failed:
+    """The last event of a run; its worker is killed `delay` seconds after its next checkpoint."""
+    ended = threading.Event()
+    last, killer = None, None
+    for event in engine.run(iter([job])):
+        last = event
+        if killer is None and delay is not None and job.checkpoint:
+            [worker] = engine._workers
+            killer = threading.Thread(
+                target=kill, args=(worker.process, job.checkpoint, delay, ended)
+            )
+            killer.start()
+    ended.set()
+    if killer:
+        killer.join()
+    assert isinstance(last, Finished | Failed)
+    return last
+
+
+def kill(process: BaseProcess, checkpoint: Path, delay: float, ended: threading.Event) -> None:
+    before = written_at(checkpoint)
+    while written_at(checkpoint) == before and not ended.wait(0.001):
+        pass
+    if not ended.wait(delay):
+        process.kill()
+        wait([process.sentinel])  # or the next job may be given to it
+
+
+def written_at(checkpoint: Path) -> int:
+    return checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", METHODS)
+def test_a_killed_run_ends_as_a_straight_one(
+    engine: LocalEngine, data_dir: Path, tmp_path: Path, method: str
+) -> None:
+    flags = (Setting(reason="--epochs", train={"epochs": 8, "batch_size": 16}),)
+    [run] = plan(Selection(methods=(method,), datasets=("lost",), seeds=(0,), flags=flags))
+    straight = run_once(engine, Job(run.spec, data_dir, "cpu"), None)
+    assert isinstance(straight, Finished)
+    length = straight.record.provenance.seconds
+    job = Job(run.spec, data_dir, "cpu", False, tmp_path / "checkpoint.pt", 1)
+    chance = random.Random(method)
+    for _ in range(2):
+        event = run_once(engine, job, chance.uniform(0, 0.4) * length)
+        if isinstance(event, Finished):
+            break
+        assert event.reason == "the worker was killed by the system (out of memory?)"
+    else:
+        event = run_once(engine, job, None)
+    assert isinstance(event, Finished)
+    assert event.record.provenance.resumed_from
+    assert event.record.spec == straight.record.spec
+    assert event.record.result == straight.record.result
+    assert event.curves.keys() == straight.curves.keys()
+    for name, column in straight.curves.items():
+        np.testing.assert_array_equal(event.curves[name], column)

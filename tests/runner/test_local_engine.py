@@ -1,0 +1,157 @@
+"""Worker processes: a run that goes wrong fails alone, and the others go on."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pllbench.grid.plan import Selection, plan
+from pllbench.grid.protocol import Setting
+from pllbench.runner.engine import EpochEnded, Event, Failed, Finished, Started, Stopped
+from pllbench.runner.job import Job
+from pllbench.runner.local_engine import LocalEngine
+from tests import plugins
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A plug-in and a data set; the methods go wrong."""
+    folder = tmp_path_factory.mktemp("engines")
+    with plugins.installed(folder):
+        (folder / "broken").touch()
+        plugins.write_lost(folder)
+        yield folder
+
+
+def jobs(folder: Path, *methods: str, epochs: int = 4, seeds: int = 1) -> list[Job]:
+    flags = (Setting(reason="--epochs", train={"epochs": epochs, "batch_size": 16}),)
+    selection = Selection(
+        methods=methods, datasets=("lost",), seeds=tuple(range(seeds)), flags=flags
+    )
+    return [Job(run.spec, folder, "cpu") for run in plan(selection)]
+
+
+def run(engine: LocalEngine, jobs: list[Job]) -> dict[str, list[Event]]:
+    """Events by run, as `method/seed`."""
+    found: dict[str, list[Event]] = {}
+    for event in engine.run(iter(jobs)):
+        spec = event.job.spec
+        found.setdefault(f"{spec.method}/{spec.seed}", []).append(event)
+    return found
+
+
+def test_each_kind_of_failure_is_told_and_the_next_run_succeeds(
+    engine: LocalEngine, folder: Path
+) -> None:
+    wrong = ("raising", "out_of_memory", "end_of_file", "exiting", "killed", "diverging")
+    methods = [name for method in wrong for name in (method, "steady")]
+    batch = jobs(folder, *wrong) + jobs(folder, "steady", seeds=len(wrong))
+    batch.sort(key=lambda job: job.spec.seed)
+    events = run(engine, batch)
+    reasons = {}
+    for name, (first, *_, last) in events.items():
+        assert isinstance(first, Started)
+        if name.startswith("steady"):
+            assert isinstance(last, Finished)
+        else:
+            assert isinstance(last, Failed), f"{name} did not fail"
+            reasons[name] = last.reason
+    assert len(events) == len(methods)
+    assert reasons == {
+        "raising/0": "RuntimeError: a line,\nand [another] one",
+        "out_of_memory/0": "MemoryError",
+        "end_of_file/0": "EOFError: a cache of the method was cut off",
+        "exiting/0": "the worker ended with exit code 3",
+        "killed/0": "the worker was killed by the system (out of memory?)",
+        "diverging/0": "FloatingPointError: loss is nan at epoch 1, step 1 of 5",
+    }
+
+
+def test_a_failure_brings_its_traceback(engine: LocalEngine, folder: Path) -> None:
+    (*_, failed) = run(engine, jobs(folder, "raising"))["raising/0"]
+    assert isinstance(failed, Failed)
+    assert "go_wrong" in failed.details
+
+
+def test_a_run_that_hangs_is_ended_and_its_worker_replaced(folder: Path) -> None:
+    engine = LocalEngine(1, timeout=3)
+    try:
+        events = run(engine, jobs(folder, "hanging", "steady"))
+    finally:
+        engine.close()
+    last = events["hanging/0"][-1]
+    assert isinstance(last, Failed)
+    assert last.reason == "took longer than --timeout 3 s"
+    assert isinstance(events["steady/0"][-1], Finished)
+
+
+def test_a_worker_that_dies_between_two_runs_is_replaced(folder: Path) -> None:
+    engine = LocalEngine(1)
+    try:
+        run(engine, jobs(folder, "steady"))
+        [worker] = engine._workers
+        assert worker.process.pid
+        os.kill(worker.process.pid, signal.SIGKILL)
+        worker.process.join()
+        events = run(engine, jobs(folder, "steady"))
+    finally:
+        engine.close()
+    assert isinstance(events["steady/0"][-1], Finished)
+
+
+def test_workers_stay_from_run_to_run(engine: LocalEngine, folder: Path) -> None:
+    run(engine, jobs(folder, "steady"))
+    [first] = engine._workers
+    run(engine, jobs(folder, "steady", seeds=3))
+    assert engine._workers == [first]
+
+
+def test_no_more_workers_than_jobs_are_started(folder: Path) -> None:
+    engine = LocalEngine(4)
+    try:
+        run(engine, jobs(folder, "steady"))
+        assert len(engine._workers) == 1
+    finally:
+        engine.close()
+
+
+def test_progress_is_told_in_order(engine: LocalEngine, folder: Path) -> None:
+    events = run(engine, jobs(folder, "slow", epochs=8))["slow/0"]
+    told = [event.progress.epoch for event in events if isinstance(event, EpochEnded)]
+    assert told == sorted(set(told))
+    assert len(told) > 1
+
+
+def test_jobs_are_taken_one_by_one_as_places_become_free(engine: LocalEngine, folder: Path) -> None:
+    taken: list[Job] = []
+
+    def source() -> Iterator[Job]:
+        for job in jobs(folder, "steady", seeds=3):
+            taken.append(job)
+            yield job
+
+    for event in engine.run(source()):
+        if isinstance(event, Finished):
+            assert event.job is not taken[-1]
+            assert len(taken) == event.job.spec.seed + 1
+
+
+def test_a_request_to_stop_saves_the_state_of_a_run_and_takes_no_other(
+    engine: LocalEngine, folder: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "checkpoint.pt"
+    batch = [replace(job, checkpoint=path) for job in jobs(folder, "slow", epochs=500, seeds=2)]
+    started = time.monotonic()
+    last: list[Event] = []
+    for event in engine.run(iter(batch)):
+        if isinstance(event, EpochEnded):
+            engine.stop()
+        last.append(event)
+    assert isinstance(last[-1], Stopped)
+    assert {event.job.spec.seed for event in last} == {0}
+    assert path.exists()
+    assert time.monotonic() - started < 40

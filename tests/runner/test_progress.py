@@ -1,0 +1,166 @@
+"""What is shown while a grid runs, on a terminal and elsewhere."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from pllbench.grid.plan import PlannedRun
+from pllbench.runner import progress as display
+from pllbench.runner.progress import Display, duration
+from pllbench.training.trainer import Progress
+from tests.records_factory import make_plan, make_spec
+
+RUNS = make_plan([make_spec(seed=seed, train={"epochs": 100}) for seed in range(4)])
+
+
+class Clock:
+    """Stands in for the time module."""
+
+    now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(display, "time", clock)
+    return clock
+
+
+def plain() -> Console:
+    return Console(file=io.StringIO(), width=80)
+
+
+def text_of(console: Console) -> str:
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def live_text(shown: Display, width: int = 100) -> str:
+    """The live view at this moment."""
+    console = Console(file=io.StringIO(), width=width)
+    console.print(shown._render())
+    return text_of(console)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0:00:00"),
+        (0.6, "0:00:01"),
+        (59.7, "0:01:00"),
+        (3599.9, "1:00:00"),
+        (360000, "100:00:00"),
+    ],
+)
+def test_duration(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_plain_lines(clock: Clock) -> None:
+    console = plain()
+    with Display(console, RUNS) as shown:
+        for run in RUNS[:3]:
+            shown.started(run)
+        shown.progressed(RUNS[0], Progress(0, 0.5))
+        shown.finished(RUNS[0], 0.98765, 61)
+        shown.failed(
+            RUNS[1], "ValueError: [bold]no markup[/bold], and a line that is very long " * 2
+        )
+        shown.stopped(RUNS[2])
+        shown.waiting(1)
+        shown.waiting(1)
+        shown.passed_over(RUNS[3])
+    lines = text_of(console).splitlines()
+    assert [line.rstrip() for line in lines] == [
+        "[1/4] CC · digits q=0.3 · seed 0: 98.77 % in 0:01:01",
+        "[2/4] CC · digits q=0.3 · seed 1: FAILED: "
+        + ("ValueError: [bold]no markup[/bold], and a line that is very long " * 2).rstrip(),
+        "CC · digits q=0.3 · seed 2: stopped, the next run of this command goes on",
+        "waiting for 1 run of another process",
+        "[3/4] CC · digits q=0.3 · seed 3: done by another process",
+    ]
+
+
+def test_the_live_view_shows_running_cells_and_progress(clock: Clock) -> None:
+    shown = Display(plain(), RUNS)
+    for run in RUNS[:2]:
+        shown.started(run)
+    shown.progressed(RUNS[0], Progress(0, 0.5))
+    clock.now += 65
+    shown.progressed(RUNS[0], Progress(9, 0.625))
+    first, second, bar = live_text(shown).splitlines()
+    assert " ".join(first.split()) == "CC · digits q=0.3 · seed 0 10/100 62.50 % 0:01:05"
+    assert " ".join(second.split()) == "CC · digits q=0.3 · seed 1 - - 0:01:05"
+    assert bar.startswith("0/4 runs ")
+
+
+def test_the_live_view_says_what_is_wrong_or_waited_for(clock: Clock) -> None:
+    shown = Display(plain(), RUNS)
+    shown.started(RUNS[0])
+    shown.failed(RUNS[0], "no luck")
+    shown.waiting(3)
+    shown.stopping()
+    assert [line.strip() for line in live_text(shown).splitlines()[-3:]] == [
+        "1 failed",
+        "waiting for 3 runs of another process",
+        "stopping at the end of the epoch; Ctrl-C again stops at once",
+    ]
+    shown.started(RUNS[1])
+    assert "waiting" not in live_text(shown)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_no_line_of_the_live_view_is_wrapped_or_loses_its_numbers(clock: Clock, width: int) -> None:
+    [run] = make_plan([make_spec(dataset="soccer-player", q=None, train={"epochs": 1000})])
+    long = PlannedRun(run.name, "AsyCo without refinement (lr=0.05, epochs=1000)", run.spec)
+    shown = Display(Console(file=io.StringIO(), width=width), [long])
+    shown.started(long)
+    shown.progressed(long, Progress(998, 1.0))
+    first, bar = live_text(shown, width).splitlines()
+    assert first.split()[-4:] == ["999/1000", "100.00", "%", "0:00:00"]
+    assert "0/1 runs" in bar
+
+
+def estimate(shown: Display) -> str:
+    return shown._time_left(list(shown._running.values()))
+
+
+def test_the_estimate_rests_on_epochs(clock: Clock) -> None:
+    shown = Display(plain(), RUNS)
+    shown.started(RUNS[0])
+    clock.now += 500  # reading the data says nothing of the epochs
+    shown.progressed(RUNS[0], Progress(0, 0.1))
+    assert estimate(shown) == ""
+    clock.now += 10
+    shown.progressed(RUNS[0], Progress(49, 0.1))
+    assert estimate(shown) == "about 0:01:10 left"  # 350 of 400 epochs, 50 in 10 s
+    clock.now += 10
+    shown.finished(RUNS[0], 0.5, 520)
+    assert estimate(shown) == "about 0:01:00 left"
+    for run in RUNS[1:]:
+        shown.passed_over(run)
+    assert estimate(shown) == ""
+
+
+def test_epochs_before_a_checkpoint_are_no_work_of_now(clock: Clock) -> None:
+    shown = Display(plain(), RUNS[:1])
+    shown.started(RUNS[0])
+    shown.progressed(RUNS[0], Progress(79, 0.1))  # it went on at epoch 79
+    clock.now += 10
+    shown.progressed(RUNS[0], Progress(89, 0.1))
+    assert estimate(shown) == "about 0:00:09 left"
+
+
+def test_on_a_terminal_only_failures_leave_a_line(clock: Clock) -> None:
+    console = Console(file=io.StringIO(), width=80, force_terminal=True)
+    with Display(console, RUNS) as shown:
+        for run in RUNS[:2]:
+            shown.started(run)
+        shown.finished(RUNS[0], 0.5, 1)
+        shown.failed(RUNS[1], "no luck")
+    assert "FAILED: no luck" in text_of(console)
+    assert "50.00 %" not in text_of(console)

@@ -1,0 +1,134 @@
+"""Determinism: the same spec gives the same bits, stopped or not, and no label leaks into it."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from pllbench.training.checkpoints import Checkpoints
+from pllbench.training.trainer import Interrupted, Outcome, Progress, train
+from tests.factories import Toy, make_small_task, make_spec
+
+SPEC = make_spec(holdout=0.25, train={"epochs": 5, "network": "mlp"}, views={"scaling": "zscore"})
+TASK = make_small_task(SPEC)
+
+
+def run(**arguments: Any) -> Outcome:
+    return train(SPEC, Toy, TASK, **arguments)
+
+
+def assert_same_state(a: Outcome, b: Outcome) -> None:
+    """Parameters and buffers, bit for bit."""
+    left, right = (dict(outcome.method.state_dict()) for outcome in (a, b))
+    torch.testing.assert_close(left, right, rtol=0, atol=0)
+
+
+def assert_same(a: Outcome, b: Outcome) -> None:
+    """Bit for bit."""
+    assert a.result == b.result
+    assert list(a.curves) == list(b.curves)
+    for name, values in a.curves.items():
+        np.testing.assert_array_equal(values, b.curves[name])
+    assert_same_state(a, b)
+
+
+@pytest.fixture(scope="module")
+def outcome() -> Outcome:
+    """The uninterrupted run of `SPEC`."""
+    return run()
+
+
+def test_a_run_is_repeatable_and_touches_no_generator_outside(outcome: Outcome) -> None:
+    torch.manual_seed(1234)
+    np.random.seed(5)  # noqa: NPY002 - its state is what is looked at
+    before = torch.get_rng_state()
+    assert_same(run(), outcome)
+    assert torch.equal(torch.get_rng_state(), before)
+    drawn = np.random.random()  # noqa: NPY002
+    np.random.seed(5)  # noqa: NPY002
+    assert drawn == np.random.random()  # noqa: NPY002
+
+
+def test_another_seed_is_another_run(outcome: Outcome) -> None:
+    other = train(SPEC.model_copy(update={"seed": 1}), Toy, TASK)
+    assert (other.curves["loss"] != outcome.curves["loss"]).all()
+
+
+@pytest.mark.parametrize("stop", [1, 2, 3, 4])
+def test_a_stopped_run_goes_on_as_if_nothing_had_happened(
+    outcome: Outcome, tmp_path: Path, stop: int
+) -> None:
+    checkpoints = Checkpoints(tmp_path / "checkpoint.pt", SPEC.run_id, every=100)
+    with pytest.raises(Interrupted):
+        run(checkpoints=checkpoints, on_epoch=lambda progress: progress.epoch + 1 < stop)
+    torch.manual_seed(99)
+    seen: list[Progress] = []
+
+    def note(progress: Progress) -> bool:
+        seen.append(progress)
+        return True
+
+    resumed = run(checkpoints=checkpoints, on_epoch=note)
+    assert_same(resumed, outcome)
+    assert resumed.resumed_from == (stop,)
+    accuracies = outcome.curves["accuracy"].tolist()
+    assert seen == [Progress(epoch, accuracies[epoch]) for epoch in range(stop, 5)]
+
+
+def test_a_run_that_is_stopped_again_and_again_is_the_same_run(
+    outcome: Outcome, tmp_path: Path
+) -> None:
+    checkpoints = Checkpoints(tmp_path / "checkpoint.pt", SPEC.run_id, every=1)
+    for _ in range(4):
+        with pytest.raises(Interrupted):
+            run(checkpoints=checkpoints, on_epoch=lambda _: False)
+    resumed = run(checkpoints=checkpoints, on_epoch=lambda _: False)  # the last epoch finishes it
+    assert_same(resumed, outcome)
+    assert resumed.resumed_from == (1, 2, 3, 4)
+
+
+@pytest.mark.parametrize(("every", "start"), [(1, 3), (2, 2), (10, 0)])
+def test_a_killed_run_goes_on_from_its_last_checkpoint(
+    outcome: Outcome, tmp_path: Path, every: int, start: int
+) -> None:
+    def kill(progress: Progress) -> bool:
+        if progress.epoch == 3:
+            raise KeyboardInterrupt
+        return True
+
+    checkpoints = Checkpoints(tmp_path / "checkpoint.pt", SPEC.run_id, every)
+    with pytest.raises(KeyboardInterrupt):
+        run(checkpoints=checkpoints, on_epoch=kill)
+    resumed = run(checkpoints=checkpoints)
+    assert_same(resumed, outcome)
+    assert resumed.resumed_from == ((start,) if start else ())
+
+
+def test_a_checkpoint_changes_no_number(outcome: Outcome, tmp_path: Path) -> None:
+    assert_same(run(checkpoints=Checkpoints(tmp_path / "c.pt", SPEC.run_id, 1)), outcome)
+
+
+def test_stopping_without_checkpoints_stops() -> None:
+    with pytest.raises(Interrupted):
+        run(on_epoch=lambda _: False)
+
+
+def test_permuting_true_labels_changes_no_parameter_and_no_chosen_epoch(outcome: Outcome) -> None:
+    permuted = replace(TASK, y=TASK.y[torch.randperm(len(TASK.y), generator=torch.Generator())])
+    other = train(SPEC, Toy, permuted)
+    assert_same_state(other, outcome)
+    assert other.result.epoch == outcome.result.epoch
+    assert other.result.accuracy == outcome.result.accuracy
+    for name in ("loss", "covering_rate", "approximated_accuracy"):
+        np.testing.assert_array_equal(other.curves[name], outcome.curves[name])
+    assert (other.curves["class_noise"] != outcome.curves["class_noise"]).any()
+
+
+def test_permuting_test_labels_changes_no_epoch_chosen_by_the_hold_out(outcome: Outcome) -> None:
+    other = train(SPEC, Toy, replace(TASK, test_y=TASK.test_y.roll(1)))
+    for rule in ("covering_rate", "approximated_accuracy"):
+        assert other.result.epoch[rule] == outcome.result.epoch[rule]
+    assert other.result.accuracy["last"] != outcome.result.accuracy["last"]

@@ -1,0 +1,115 @@
+"""Metrics against numbers worked by hand and against their plain definitions."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pllbench.training.evaluation import accuracy, approximated_accuracy, covering_rate, noise_rates
+
+labels = st.integers(2, 6).flatmap(
+    lambda c: st.tuples(
+        st.just(c),
+        st.lists(st.tuples(st.integers(0, c - 1), st.integers(0, c - 1)), min_size=2, max_size=12),
+    )
+)
+"""Number of classes, and pairs of true and pseudo label."""
+
+
+def sets(*rows: set[int], num_classes: int = 3) -> torch.Tensor:
+    return torch.tensor([[k in row for k in range(num_classes)] for row in rows])
+
+
+def logits(*rows: list[float]) -> torch.Tensor:
+    """Scores whose softmax are the given probabilities."""
+    return torch.tensor(rows).log()
+
+
+def test_accuracy_is_the_share_of_right_rows() -> None:
+    scores = torch.tensor([[0.1, 0.9], [0.8, 0.2], [0.6, 0.4]])
+    assert accuracy(scores, torch.tensor([1, 1, 0])) == pytest.approx(2 / 3, abs=1e-15)
+
+
+def test_noise_rates_of_the_worked_example() -> None:
+    # methods.md, fact NR-1: class 1/3, pairs off the diagonal 2/3.
+    wrong, pairwise = noise_rates(torch.tensor([0, 1, 1]), torch.tensor([0, 0, 1]), 2)
+    assert wrong == pytest.approx(1 / 3)
+    assert pairwise == pytest.approx(2 / 3)
+
+
+@given(labels)
+def test_noise_rates_are_their_definitions(case: tuple[int, list[tuple[int, int]]]) -> None:
+    num_classes, rows = case
+    y, pseudo = torch.tensor(rows).unbind(1)
+    wrong, pairwise = noise_rates(pseudo, y, num_classes)
+    assert wrong == pytest.approx(np.mean([t != p for t, p in rows]))
+    pairs = [
+        (rows[i][0] == rows[j][0]) != (rows[i][1] == rows[j][1])
+        for i, j in itertools.permutations(range(len(rows)), 2)
+    ]
+    assert pairwise == pytest.approx(np.mean(pairs), abs=1e-12)
+
+
+@given(labels)
+def test_pairwise_noise_does_not_care_how_clusters_are_named(
+    case: tuple[int, list[tuple[int, int]]],
+) -> None:
+    num_classes, rows = case
+    y, pseudo = torch.tensor(rows).unbind(1)
+    renamed = (pseudo + 1) % num_classes
+    found, again = (noise_rates(p, y, num_classes)[1] for p in (pseudo, renamed))
+    assert found == pytest.approx(again, abs=1e-12)
+    assert noise_rates((y + 1) % num_classes, y, num_classes) == (1, 0)
+
+
+def test_noise_of_one_row_has_no_pairs() -> None:
+    wrong, pairwise = noise_rates(torch.tensor([1]), torch.tensor([0]), 2)
+    assert wrong == 1
+    assert math.isnan(pairwise)
+
+
+def test_noise_rates_of_a_large_set_are_exact() -> None:
+    y = torch.arange(50_000) % 10
+    pseudo = y.clone()
+    pseudo[0] = 1
+    wrong, pairwise = noise_rates(pseudo, y, 10)
+    assert wrong == 1 / 50_000
+    # Row 0 leaves 4,999 of its class and joins 5,000 of another; each pair counts twice.
+    assert pairwise == pytest.approx(2 * (4999 + 5000) / (50_000 * 49_999), rel=1e-12)
+
+
+def test_hold_out_criteria_of_a_worked_example() -> None:
+    scores = logits([0.5, 0.3, 0.2], [0.2, 0.7, 0.1], [0.4, 0.5, 0.1], [0.1, 0.1, 0.8])
+    candidates = sets({0, 1}, {0, 2}, {0, 1, 2}, {2})
+    # The second row predicts class 1, which is none of its candidates.
+    assert covering_rate(scores, candidates) == 3 / 4
+    expected = (0.5 / 0.8 + 0 + 0.5 / 1.0 + 0.8 / 0.8) / 4
+    assert approximated_accuracy(scores, candidates) == pytest.approx(expected, abs=1e-7)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 20), st.integers(2, 6))
+def test_approximated_accuracy_is_its_definition(seed: int, num_rows: int, c: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    scores = 3 * torch.randn(num_rows, c, generator=generator)
+    candidates = torch.rand(num_rows, c, generator=generator) < 0.5
+    candidates[:, 0] = True
+    p = np.exp(scores.double().numpy())
+    p /= p.sum(1, keepdims=True)
+    values = []
+    for row, inside in zip(p, candidates.numpy(), strict=True):
+        k = row.argmax()
+        values.append(row[k] / row[inside].sum() if inside[k] else 0.0)
+    found = approximated_accuracy(scores, candidates)
+    assert found == pytest.approx(np.mean(values), abs=1e-12)
+    assert 0 <= found <= covering_rate(scores, candidates) <= 1
+
+
+def test_extreme_scores_give_finite_criteria() -> None:
+    scores = torch.tensor([[1e4, 0.0, -1e4], [-1e4, 1e4, 0.0], [0.0, -1e30, 1e30]])
+    candidates = sets({0}, {0, 2}, {2})
+    assert covering_rate(scores, candidates) == 2 / 3
+    assert approximated_accuracy(scores, candidates) == pytest.approx(2 / 3)

@@ -1,0 +1,190 @@
+"""Views: what each may do to a row, randomness of its own for every row, scaling after the view."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats as law
+from torch import Generator, Tensor
+
+from pllbench.data.catalogue import DATASETS
+from pllbench.views.roles import VIEWS, Views, scale, statistics
+from tests.factories import make_views
+
+ROLES = ("weak", "strong", "query", "key")
+DRAWN = ("strong", "query", "key")
+
+
+def generator(seed: int = 0) -> Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def counts(num_rows: int, num_tokens: int, seed: int = 0) -> Tensor:
+    """Rows of word counts, some of them empty."""
+    return torch.poisson(torch.full((num_rows, num_tokens), 0.3), generator(seed))
+
+
+def draw(views: Views, x: Tensor, role: str = "strong", seed: int = 0) -> Tensor:
+    return views.draw(role, x, generator(seed))
+
+
+def test_every_kind_of_data_at_hand_has_every_role() -> None:
+    kinds = {info.kind for info in DATASETS.values()}
+    assert {(kind, role) for kind in kinds for role in ROLES} <= set(VIEWS)
+    assert {role for _, role in VIEWS} == set(ROLES)
+
+
+def test_an_unknown_role_gets_its_nearest_match() -> None:
+    views = make_views(torch.ones(3, 2))
+    views.require(("weak", "strong", "query", "key"))
+    with pytest.raises(
+        ValueError, match=r"tabular data has no view 'stron': did you mean strong\?"
+    ):
+        views.require(("weak", "stron"))
+
+
+@given(
+    st.integers(0, 2**32),
+    st.integers(1, 8),
+    st.floats(0, 2),
+    st.sampled_from(["uniform", "unigram"]),
+)
+@settings(deadline=None)
+def test_tokens_grow_a_row_by_m_and_decrease_no_entry(
+    seed: int, num_tokens: int, share: float, token_law: str
+) -> None:
+    x = torch.cat([counts(20, num_tokens, seed), torch.ones(1, num_tokens)])
+    views = make_views(x, kind="text", token_rate=share, token_law=token_law)
+    before = x.clone()
+    added = draw(views, x, seed=seed) - x
+    lengths = x.sum(1).tolist()
+    expected = [max(1, round(np.float32(length) * np.float32(share))) for length in lengths]
+    assert added.sum(1).tolist() == expected
+    assert (added >= 0).all()
+    assert (added == added.round()).all()
+    assert torch.equal(x, before)
+
+
+def test_a_document_gets_a_tenth_of_its_words_and_at_least_one() -> None:
+    x = torch.zeros(6, 9)
+    x[:, 3] = torch.tensor([0.0, 4, 14, 16, 24, 100])
+    added = draw(make_views(x, kind="text"), x) - x
+    assert added.sum(1).tolist() == [1, 1, 1, 2, 2, 10]
+
+
+@pytest.mark.parametrize("token_law", ["uniform", "unigram"])
+def test_added_tokens_follow_their_law(token_law: str) -> None:
+    corpus = torch.tensor([[8.0, 4, 2, 1, 0], [0, 0, 2, 3, 0]])
+    views = make_views(corpus, kind="text", token_law=token_law, token_rate=1.0)
+    x = torch.full((2000, 5), 4.0)
+    added = (draw(views, x) - x).sum(0).numpy()
+    assert added.sum() == 2000 * 20
+    shares = {"uniform": [0.2] * 5, "unigram": [0.4, 0.2, 0.2, 0.2, 0.0]}[token_law]
+    possible = np.array(shares) > 0
+    assert (added[~possible] == 0).all()
+    expected = np.array(shares)[possible] * added.sum()
+    assert law.chisquare(added[possible], expected).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("scaling", ["none", "zscore"])
+def test_noise_has_mean_0_and_its_sigma_in_scaled_units(scaling: str) -> None:
+    x = torch.randn(20_000, 3, generator=generator()) * torch.tensor([1e-3, 1.0, 1e3]) + 7.0
+    views = make_views(x, scaling=scaling)
+    difference = draw(views, x[:10_000]) - views.plain(x[:10_000])
+    assert difference.mean(0).abs().max() < 4 * 0.1 / 100
+    torch.testing.assert_close(difference.std(0), torch.full((3,), 0.1), rtol=0.04, atol=0)
+    assert abs(torch.corrcoef(difference.T)[0, 1]) < 0.05
+
+
+def test_noise_std_is_a_setting() -> None:
+    x = torch.randn(5000, 2, generator=generator())
+    views = make_views(x, noise_std=0.5)
+    assert (draw(views, x) - x).std().item() == pytest.approx(0.5, rel=0.05)
+    assert torch.equal(draw(make_views(x, noise_std=0.0), x), x)
+
+
+@pytest.mark.parametrize("kind", ["tabular", "text"])
+@pytest.mark.parametrize("scaling", ["none", "zscore", "tfidf"])
+def test_the_weak_view_is_the_row_itself(kind: str, scaling: str) -> None:
+    x = counts(30, 6)
+    views = make_views(x, kind=kind, scaling=scaling)
+    assert torch.equal(draw(views, x, "weak"), views.plain(x))
+    if scaling == "none":
+        assert torch.equal(views.plain(x), x)
+
+
+@pytest.mark.parametrize("kind", ["tabular", "text"])
+@pytest.mark.parametrize("role", DRAWN)
+def test_copies_of_one_row_get_64_different_views(kind: str, role: str) -> None:
+    corpus = counts(10, 500)
+    views = make_views(corpus, kind=kind)
+    x = corpus[:1].expand(64, -1)
+    assert len(torch.unique(draw(views, x, role), dim=0)) == 64
+
+
+@pytest.mark.parametrize("kind", ["tabular", "text"])
+def test_a_view_is_its_generators_alone(kind: str) -> None:
+    x = counts(30, 20)
+    views = make_views(x, kind=kind)
+    before = torch.get_rng_state()
+    assert torch.equal(draw(views, x, seed=1), draw(views, x, seed=1))
+    assert not torch.equal(draw(views, x, seed=1), draw(views, x, seed=2))
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_zscore_is_that_of_the_training_rows() -> None:
+    x = torch.randn(50, 4, generator=generator()) * 30 - 1000
+    views = make_views(x, scaling="zscore")
+    scaled = views.plain(x).double()
+    torch.testing.assert_close(scaled.mean(0), torch.zeros(4).double(), rtol=0, atol=1e-4)
+    torch.testing.assert_close(
+        scaled.std(0, correction=0), torch.ones(4).double(), rtol=1e-4, atol=0
+    )
+    other = torch.full((1, 4), 2.0)
+    expected = (other.numpy() - x.numpy().mean(0)) / x.numpy().std(0)
+    np.testing.assert_allclose(views.plain(other).numpy(), expected, rtol=1e-4)
+
+
+@given(
+    st.floats(-(2.0**100), 2.0**100, width=32), st.integers(1, 300), st.floats(-1e3, 1e3, width=32)
+)
+@settings(deadline=None)
+def test_a_constant_column_stays_finite(value: float, num_rows: int, shift: float) -> None:
+    stats = statistics(torch.full((num_rows, 1), value))
+    assert stats.std.item() == 1
+    views = Views("tabular", make_views(torch.ones(2, 1), scaling="zscore").spec, stats)
+    assert views.plain(torch.full((1, 1), value)).item() == 0
+    assert views.plain(torch.full((1, 1), value + shift)).isfinite().all()
+    assert draw(views, torch.full((4, 1), value)).isfinite().all()
+
+
+def test_tfidf_has_its_formula_its_norm_and_keeps_empty_rows() -> None:
+    x = torch.tensor([[1.0, 2, 0], [0, 1, 0], [0, 0, 0], [3, 1, 0]])
+    idf = np.log((1 + 4) / (1 + np.array([2, 3, 0]))) + 1
+    np.testing.assert_allclose(statistics(x).idf.numpy(), idf, rtol=1e-6)
+    scaled = make_views(x, kind="text", scaling="tfidf").plain(x)
+    weighted = x.numpy() * idf
+    expected = weighted / np.linalg.norm(weighted, axis=1, keepdims=True).clip(1e-9) * 6
+    np.testing.assert_allclose(scaled.numpy(), expected, rtol=1e-5)
+    np.testing.assert_allclose(scaled.norm(dim=1).numpy(), [6, 6, 0, 6], rtol=1e-6)
+    assert scaled[2].tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(("scaling", "kind"), [("zscore", "tabular"), ("tfidf", "text")])
+def test_scaling_comes_after_the_view(scaling: str, kind: str) -> None:
+    x = counts(40, 12)
+    views = make_views(x, kind=kind, scaling=scaling)
+    raw = VIEWS[kind, "strong"](x, generator(), views.spec, views.stats)  # type: ignore[index]
+    assert torch.equal(draw(views, x), scale(raw, views.spec, views.stats))
+    if scaling == "tfidf":  # added tokens do not lengthen a row
+        torch.testing.assert_close(draw(views, x).norm(dim=1), torch.full((40,), 6.0))
+
+
+def test_unigram_law_and_statistics_have_the_size_of_a_row() -> None:
+    stats = statistics(torch.tensor([[1.0, 0, 2], [3, 0, 2]]))
+    assert stats.unigram.tolist() == [0.5, 0.0, 0.5]
+    assert stats.mean.tolist() == [2.0, 0.0, 2.0]
+    assert stats.std.tolist() == [1.0, 1.0, 1.0]
+    moved = stats.to(torch.device("cpu"))
+    assert torch.equal(moved.idf, stats.idf)
