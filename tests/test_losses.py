@@ -1,4 +1,7 @@
-"""Shared losses against slow float64 twins, at extreme logits, and their gradients."""
+"""Shared losses against slow float64 twins, at extreme logits, and their gradients.
+
+The worked examples are those of docs/methods/primitives.md.
+"""
 
 import math
 

@@ -35,21 +35,21 @@ def sizes_of(found: Candidates) -> npt.NDArray[np.int64]:
 # Uniform sets.
 
 
-def test_u1_three_classes_have_three_sets_equally_often() -> None:
+def test_three_classes_have_three_sets_equally_often() -> None:
     y = np.zeros(30_000, dtype=np.int64)
     found = Counter(tuple(np.flatnonzero(row)) for row in sets(y, 3, "uniform-set"))
     assert set(found) == {(0,), (0, 1), (0, 2)}
     assert stats.chisquare(list(found.values())).pvalue > 1e-4
 
 
-def test_u2_sizes_of_four_classes() -> None:
+def test_sizes_of_uniform_sets_of_four_classes() -> None:
     counts = np.bincount(sizes_of(sets(labels(35_000, 4), 4, "uniform-set")))[1:]
     assert stats.chisquare(counts, np.array([1, 3, 3]) * 35_000 / 7).pvalue > 1e-4
 
 
 @pytest.mark.parametrize("num_classes", [2, 3, 10, 63, 64, 100, 300, 1000])
 @pytest.mark.parametrize("sizes", ["paper", "code"])
-def test_u3_any_number_of_classes_and_never_the_full_set(num_classes: int, sizes: str) -> None:
+def test_uniform_sets_of_any_number_of_classes_are_never_full(num_classes: int, sizes: str) -> None:
     y = labels(2000, num_classes)
     found = sizes_of(sets(y, num_classes, "uniform-set", sizes=sizes))
     assert found.max() < num_classes
@@ -61,7 +61,7 @@ def test_u3_any_number_of_classes_and_never_the_full_set(num_classes: int, sizes
     assert found.mean() == pytest.approx(mean, abs=4 * spread / len(y) ** 0.5)
 
 
-def test_u4_is_coins_given_free_and_not_full() -> None:
+def test_uniform_sets_are_coins_given_that_the_set_is_not_full() -> None:
     y = np.zeros(64_000, dtype=np.int64)
     ours = sets(y, 5, "uniform-set")
     coins = sets(y, 5, "uniform", q=0.5, policy="free")
@@ -99,21 +99,21 @@ def flips(
     return [float(value) for value in found[0]]
 
 
-def test_id1_worked_example() -> None:
+def test_flip_probabilities_of_an_annotator() -> None:
     assert flips(G, q=0.4) == pytest.approx([0, 1, 0.32, 0.213333], abs=1e-6)
     assert 1 + sum(flips(G, q=0.4)) == pytest.approx(2.533333, abs=1e-6)
     assert flips(G, rule="max") == pytest.approx([0, 1, 0.3, 0.2], abs=1e-6)
     assert 1 + sum(flips(G, rule="max")) == pytest.approx(2.5, abs=1e-6)
 
 
-def test_id2_an_annotator_without_a_preference() -> None:
+def test_an_annotator_without_a_preference() -> None:
     found = flips(np.zeros((1, 10)), q=0.4)
     assert found[1:] == pytest.approx([4 / 9] * 9)
     assert 1 + sum(found) == pytest.approx(5)
 
 
 @pytest.mark.parametrize("options", [{"q": 0.4}, {"rule": "max"}])
-def test_id3_an_annotator_sure_of_one_wrong_label(options: dict[str, object]) -> None:
+def test_an_annotator_sure_of_one_wrong_label(options: dict[str, object]) -> None:
     y = labels(500, 10)
     logits = np.full((500, 10), -200.0, dtype=np.float32)
     logits[np.arange(500), (y + 3) % 10] = 50
@@ -122,7 +122,7 @@ def test_id3_an_annotator_sure_of_one_wrong_label(options: dict[str, object]) ->
     assert found[np.arange(500), (y + 3) % 10].all()
 
 
-def test_id4_the_mean_size_is_bounded() -> None:
+def test_the_mean_size_of_instance_sets_is_bounded() -> None:
     rng = np.random.default_rng(0)
     logits = rng.normal(size=(300, 10)).astype(np.float32) * 3
     for q in (0.05, 0.4, 1.0):
@@ -130,7 +130,7 @@ def test_id4_the_mean_size_is_bounded() -> None:
         assert (1 + found.sum(axis=1) <= 1 + q * 10 + 1e-9).all()
 
 
-def test_id5_shifts_and_a_true_label_near_certainty_change_nothing() -> None:
+def test_shifts_and_a_true_label_near_certainty_change_nothing() -> None:
     expected = flips(G, q=0.4)
     assert flips(G + 100, q=0.4) == pytest.approx(expected, abs=1e-4)
     sure = G.astype(np.float64).copy()
@@ -151,7 +151,7 @@ def test_instance_sets_are_nested_in_the_rate_and_need_logits() -> None:
 # Class-dependent sets.
 
 
-def test_p1_the_last_class_is_paired_with_the_first() -> None:
+def test_the_last_class_is_paired_with_the_first() -> None:
     found = sets(np.array([2]), 3, "pair", q=1)
     assert np.flatnonzero(found[0]).tolist() == [0, 2]
     sizes = sizes_of(sets(labels(20_000, 10), 10, "pair", q=0.3))
@@ -159,7 +159,7 @@ def test_p1_the_last_class_is_paired_with_the_first() -> None:
     assert sizes.mean() == pytest.approx(1.3, abs=0.015)
 
 
-def test_p2_superclasses() -> None:
+def test_wrong_labels_are_those_of_the_superclass() -> None:
     y = labels(20_000, 100)
     groups = np.asarray(CIFAR100_SUPERCLASSES)
     whole, half = (
@@ -174,7 +174,7 @@ def test_p2_superclasses() -> None:
 
 
 @pytest.mark.parametrize("process", ["pair", "hierarchical", "controlled"])
-def test_p3_rate_0_leaves_the_true_label_alone(process: str) -> None:
+def test_rate_0_leaves_the_true_label_alone(process: str) -> None:
     y = labels(200, 100)
     found = generate(y, 100, spec(process, q=0), 0, superclasses=CIFAR100_SUPERCLASSES)
     assert (sizes_of(found) == 1).all()

@@ -26,6 +26,9 @@ from pllbench_methods.syco import SyCo
 Array = NDArray[np.float64]
 M = TypeVar("M", bound=Method[Any])
 
+CO_TRAINING = 120
+"""An epoch of AsyCo's co-training in which gamma is 1."""
+
 BUILTIN: tuple[type[Method[Any]], ...] = (
     Supervised,
     CC,
@@ -98,6 +101,17 @@ def logit_gradient(network: nn.Module, num_views: int = 1) -> Tensor:
 def make(cls: type[M], problem: Problem, **hparams: object) -> M:
     """The method with its default hyperparameters but for the given ones."""
     return cls(problem, cls.hparams_type.parse(hparams))
+
+
+def co_training_asyco(
+    main: Tensor, auxiliary: Tensor, candidates: Tensor, **hparams: object
+) -> tuple[AsyCo, Batch]:
+    """AsyCo after the hand-over, whose networks have the given logits [V, B, C] at tau = 1."""
+    problem, batch = lookup_problem(candidates, main, auxiliary)
+    method = make(AsyCo, problem, **{"tau": 1.0, "num_strong": len(main) - 1, **hparams})
+    method.handed_over.fill_(True)
+    method.epoch = CO_TRAINING
+    return method, batch
 
 
 def start_epoch(method: Method[Any], epoch: int) -> None:

@@ -1,4 +1,4 @@
-"""Facts CC-1 to CC-6 and CC's twin."""
+"""The worked examples of docs/methods/cc.md, and CC against a slow float64 twin."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def loss_and_gradient(
     return loss.item(), logit_gradient(method.network, len(logits))
 
 
-def test_cc1_cc2_loss_and_gradient() -> None:
+def test_loss_and_gradient() -> None:
     loss, gradient = loss_and_gradient(log([0.5, 0.3, 0.2])[None], sets({0, 2}, num_classes=3))
     assert loss == pytest.approx(0.356675, abs=1e-6)
     torch.testing.assert_close(
@@ -37,18 +37,18 @@ def test_cc1_cc2_loss_and_gradient() -> None:
     )
 
 
-def test_cc3_a_full_set_is_worth_exactly_nothing() -> None:
+def test_a_full_set_is_worth_exactly_nothing() -> None:
     loss, gradient = loss_and_gradient(log([0.5, 0.3, 0.2])[None], sets({0, 1, 2}, num_classes=3))
     assert loss == 0
     assert (gradient == 0).all()
 
 
-def test_cc3_a_singleton_is_cross_entropy() -> None:
+def test_a_singleton_is_cross_entropy() -> None:
     loss, _ = loss_and_gradient(log([0.5, 0.3, 0.2])[None], sets({1}, num_classes=3))
     assert loss == pytest.approx(1.203973, abs=1e-6)
 
 
-def test_cc4_no_floor_under_the_probability() -> None:
+def test_no_floor_under_the_probability() -> None:
     logits = torch.tensor([[[0.0, -1000.0, -1000.0]]])
     loss, gradient = loss_and_gradient(logits, sets({1, 2}, num_classes=3))
     assert loss == pytest.approx(999.306853, abs=1e-4)
@@ -57,13 +57,13 @@ def test_cc4_no_floor_under_the_probability() -> None:
 
 
 @pytest.mark.parametrize(("view_reduction", "expected"), [("mean", 0.385061), ("sum", 1.155183)])
-def test_cc5_views_combine(view_reduction: str, expected: float) -> None:
+def test_views_combine_by_mean_or_sum(view_reduction: str, expected: float) -> None:
     views = log([0.7, 0.3], [0.5, 0.5], [0.9, 0.1])[:, None]
     loss, _ = loss_and_gradient(views, sets({0}, num_classes=2), view_reduction=view_reduction)
     assert loss == pytest.approx(expected, abs=1e-6)
 
 
-def test_cc6_invariant_to_a_constant_and_to_relabelling_within_the_set() -> None:
+def test_invariant_to_a_constant_and_to_relabelling_within_the_set() -> None:
     logits, candidates = normal(1, 1, 5), sets({0, 2, 3}, num_classes=5)
     loss, _ = loss_and_gradient(logits, candidates)
     assert loss_and_gradient(logits + 7, candidates)[0] == pytest.approx(loss, abs=1e-5)

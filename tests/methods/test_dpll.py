@@ -1,4 +1,4 @@
-"""Facts DP-1 to DP-6 and DPLL's twin."""
+"""The worked examples of docs/methods/dpll.md, and DPLL against a slow float64 twin."""
 
 import math
 
@@ -32,21 +32,21 @@ def loss_at(epoch: int, logits: Tensor, candidates: Tensor, **hparams: object) -
 @pytest.mark.parametrize(
     ("candidate_set", "expected"), [({0, 2}, 0.356675), ({0}, 0.579818), ({0, 1, 2}, 0.0)]
 )
-def test_dp1_supervised_term_pushes_non_candidates_down(
+def test_supervised_term_pushes_non_candidates_down(
     candidate_set: set[int], expected: float
 ) -> None:
     loss = loss_at(0, log(P)[None], sets(candidate_set, num_classes=3))
     assert loss == pytest.approx(expected, abs=1e-6)
 
 
-def test_dp2_consistency_is_the_kl_divergence() -> None:
+def test_consistency_is_the_kl_divergence() -> None:
     logits, candidates = log(P)[None], sets({0, 2}, num_classes=3)
     consistency = loss_at(100, logits, candidates) - loss_at(0, logits, candidates)
     assert consistency == pytest.approx(0.458145, abs=1e-6)
     assert consistency == pytest.approx(1.151293 - 0.693147, abs=2e-6)
 
 
-def test_dp3_confidence_is_the_geometric_mean_of_the_views_before_the_step() -> None:
+def test_confidence_is_the_geometric_mean_of_the_views_before_the_step() -> None:
     views = log([0.5, 0.3, 0.2], [0.6, 0.3, 0.1], [0.2, 0.4, 0.4])[:, None]
     problem, batch = lookup_problem(sets({0, 2}, num_classes=3), views)
     method = make(DPLL, problem)
@@ -56,17 +56,17 @@ def test_dp3_confidence_is_the_geometric_mean_of_the_views_before_the_step() -> 
 
 
 @pytest.mark.parametrize(("epoch", "weight"), [(0, 0.0), (50, 0.5), (100, 1.0), (150, 1.0)])
-def test_dp4_weight_of_the_consistency_term(epoch: int, weight: float) -> None:
+def test_weight_of_the_consistency_term(epoch: int, weight: float) -> None:
     loss = loss_at(epoch, log(P)[None], sets({0, 2}, num_classes=3))
     assert loss == pytest.approx(0.356675 + weight * 0.458145, abs=1e-6)
 
 
-def test_dp5_no_floor_under_the_complement() -> None:
+def test_no_floor_under_the_complement() -> None:
     loss = loss_at(0, torch.tensor([[[40.0, 0.0]]]), sets({1}, num_classes=2))
     assert loss == pytest.approx(40.0, abs=1e-5)
 
 
-def test_dp6_copies_of_an_instance_have_its_loss() -> None:
+def test_copies_of_an_instance_have_its_loss() -> None:
     logits = normal(3, 1, 4)
     candidates = sets({0, 2}, num_classes=4)
     one = loss_at(100, logits, candidates)

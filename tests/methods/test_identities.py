@@ -1,4 +1,4 @@
-"""Identities between methods (a) to (g): what each published difference amounts to."""
+"""The statements of docs/methods/identities.md: what each difference between methods amounts to."""
 
 from dataclasses import fields
 from typing import Any
@@ -31,19 +31,19 @@ from tests.methods.fakes import (
 CANDIDATES = random_candidates()
 
 
-def test_a_rc_with_refresh_before_the_step_is_proden() -> None:
+def test_rc_with_refresh_before_the_step_is_proden() -> None:
     rc = make(RC, random_problem(CANDIDATES), refresh="pre_step")
     proden = make(PRODEN, random_problem(CANDIDATES))
     assert_equal_states(trained(rc, CANDIDATES, range(3)), trained(proden, CANDIDATES, range(3)))
 
 
-def test_a_rc_by_default_is_not_proden() -> None:
+def test_rc_by_default_is_not_proden() -> None:
     rc = trained(make(RC, random_problem(CANDIDATES)), CANDIDATES, range(3))
     proden = trained(make(PRODEN, random_problem(CANDIDATES)), CANDIDATES, range(3))
     assert not torch.allclose(rc.confidence, proden.confidence, atol=1e-3)
 
 
-def test_b_with_the_current_confidence_cross_entropy_has_the_gradient_of_cc() -> None:
+def test_with_the_current_confidence_cross_entropy_has_the_gradient_of_cc() -> None:
     logits = normal(1, len(CANDIDATES), 5).requires_grad_()
     target = confidence(logits, CANDIDATES)
     (cc,) = torch.autograd.grad(-log_candidate_prob(logits, CANDIDATES).sum(), logits)
@@ -52,7 +52,7 @@ def test_b_with_the_current_confidence_cross_entropy_has_the_gradient_of_cc() ->
     torch.testing.assert_close(cc, logits.detach().softmax(-1) - target)
 
 
-def test_c_asyco_without_auxiliary_is_asyco_before_the_hand_over() -> None:
+def test_asyco_without_auxiliary_is_asyco_before_the_hand_over() -> None:
     whole = trained(make(AsyCo, random_problem(CANDIDATES)), CANDIDATES, [0, 1, 18, 19])
     alone = make(AsyCo, random_problem(CANDIDATES), auxiliary=False)
     trained(alone, CANDIDATES, [0, 1, 18, 19])
@@ -63,7 +63,7 @@ def test_c_asyco_without_auxiliary_is_asyco_before_the_hand_over() -> None:
     assert not torch.allclose(alone.confidence, whole.confidence, atol=1e-4)
 
 
-def test_d_asyco_without_lambda_and_refinement_trains_by_cc() -> None:
+def test_asyco_without_lambda_and_refinement_trains_by_cc() -> None:
     epochs = [0, 1, 20, 120]
     asyco = make(AsyCo, random_problem(CANDIDATES), tau=1.0, lambda_max=0, mu_max=0)
     cc = make(CC, random_problem(CANDIDATES))
@@ -71,7 +71,7 @@ def test_d_asyco_without_lambda_and_refinement_trains_by_cc() -> None:
     assert_equal_states(asyco.network, trained(cc, CANDIDATES, epochs).network, tolerance=1e-5)
 
 
-def test_e_ncpd_with_equal_networks_that_predict_candidates_is_cc() -> None:
+def test_ncpd_with_equal_networks_that_predict_candidates_is_cc() -> None:
     logits = normal(1, len(CANDIDATES), 5)
     candidates = CANDIDATES.scatter(1, logits[0].argmax(1, keepdim=True), True)
     problem, batch = lookup_problem(candidates, logits, logits, logits)
@@ -86,7 +86,7 @@ def test_e_ncpd_with_equal_networks_that_predict_candidates_is_cc() -> None:
 
 
 @pytest.mark.parametrize("cls", [CC, RC, PRODEN, NCPD])
-def test_f_with_singletons_everything_is_supervised(cls: type[Method[Any]]) -> None:
+def test_with_singletons_everything_is_supervised(cls: type[Method[Any]]) -> None:
     singletons = torch.eye(5, dtype=torch.bool)[torch.arange(24) % 5]
     method = trained(make(cls, random_problem(singletons)), singletons, range(2))
     supervised = make(Supervised, random_problem(singletons))
@@ -103,7 +103,7 @@ def test_f_with_singletons_everything_is_supervised(cls: type[Method[Any]]) -> N
         assert_equal_states(network, supervised.network, tolerance=1e-5)
 
 
-def test_g_no_method_can_see_a_true_label() -> None:
+def test_no_method_can_see_a_true_label() -> None:
     """What a method is given holds no labels, so permuting them cannot change a parameter."""
     assert {field.name for field in fields(Problem)} == {"candidates", "epochs", "make_network"}
     assert {field.name for field in fields(Batch)} == {"x", "index", "candidates"}

@@ -1,4 +1,4 @@
-"""Facts NC-1 to NC-6, NCPD's switches and its twin."""
+"""The worked examples of docs/methods/ncpd.md, NCPD's switches, and a slow float64 twin."""
 
 import math
 
@@ -23,7 +23,7 @@ from tests.methods.fakes import (
     softmax,
 )
 
-ALPHA = log([0.7, 0.2, 0.1], [0.3, 0.45, 0.25])[None]  # x1 and x2 of NC-3
+ALPHA = log([0.7, 0.2, 0.1], [0.3, 0.45, 0.25])[None]  # x1 and x2 of the gate's example
 CANDIDATES = sets({0, 1}, {0, 2}, num_classes=3)
 
 
@@ -60,11 +60,11 @@ def loss_of(
 @pytest.mark.parametrize(
     ("epoch", "share"), [(0, 0.006738), (1, 0.007443), (50, 0.286505), (100, 1.0), (150, 1.0)]
 )
-def test_nc1_time_function(epoch: float, share: float) -> None:
+def test_time_function(epoch: float, share: float) -> None:
     assert NCPDHparams(ramp_epochs=100).share(epoch) == pytest.approx(share, abs=1e-6)
 
 
-def test_nc1_epochs_count_from_one() -> None:
+def test_epochs_count_from_one() -> None:
     problem, _ = lookup_problem(CANDIDATES, ALPHA, ALPHA)
     method = make(NCPD, problem, ramp_epochs=1)
     assert method.epoch == 0
@@ -72,7 +72,7 @@ def test_nc1_epochs_count_from_one() -> None:
     assert reliable.tolist() == [[True, False, False], [False, False, False]]
 
 
-def test_nc2_weights_of_a_disambiguated_group() -> None:
+def test_weights_of_a_disambiguated_group() -> None:
     weights = confidence(ALPHA, CANDIDATES)[0]
     expected = torch.tensor([0.777778, 0.222222, 0])
     torch.testing.assert_close(weights, expected, atol=1e-6, rtol=0)
@@ -83,7 +83,9 @@ def test_nc2_weights_of_a_disambiguated_group() -> None:
 @pytest.mark.parametrize(
     ("share", "expected"), [(0.25, [True, False]), (0.2, [False, False]), (0.9999, [True, False])]
 )
-def test_nc3_gate(share: float, expected: list[bool]) -> None:
+def test_simple_groups_have_a_small_pair_that_is_the_prediction(
+    share: float, expected: list[bool]
+) -> None:
     assert simple_groups(share, CANDIDATES, ALPHA) == expected
 
 
@@ -96,13 +98,15 @@ def test_nc3_gate(share: float, expected: list[bool]) -> None:
         ("groups", 0.5, [True, False]),
     ],
 )
-def test_nc3_budget_of_pairs_or_groups(budget: str, share: float, expected: list[bool]) -> None:
+def test_the_budget_is_a_share_of_pairs_or_of_groups(
+    budget: str, share: float, expected: list[bool]
+) -> None:
     logits = log([0.7, 0.2, 0.1], [0.6, 0.1, 0.3])[None]
     assert simple_groups(share, CANDIDATES, logits, budget=budget) == expected
 
 
 @pytest.mark.parametrize(("exchange", "expected"), [(True, 0.983056), (False, 0.635067)])
-def test_nc4_networks_exchange_their_weights(exchange: bool, expected: float) -> None:
+def test_networks_exchange_their_weights(exchange: bool, expected: float) -> None:
     alpha, beta = log([0.7, 0.2, 0.1])[None], log([0.2, 0.3, 0.5])[None]
     candidates = sets({0, 1}, num_classes=3)
     _, _, total = loss_of(alpha, beta, candidates, exchange=exchange)
@@ -111,7 +115,7 @@ def test_nc4_networks_exchange_their_weights(exchange: bool, expected: float) ->
     assert total - beta_loss == pytest.approx(expected, abs=1e-5)
 
 
-def test_nc5_equal_networks_with_one_view_have_the_gradient_of_cc() -> None:
+def test_equal_networks_with_one_view_have_the_gradient_of_cc() -> None:
     logits = log([0.5, 0.3, 0.2])[None]
     method, _, _ = loss_of(logits, logits, sets({0, 2}, num_classes=3))
     expected = torch.tensor([-0.214286, 0.3, -0.085714])
@@ -119,7 +123,7 @@ def test_nc5_equal_networks_with_one_view_have_the_gradient_of_cc() -> None:
         torch.testing.assert_close(logit_gradient(network)[0, 0], expected, atol=1e-6, rtol=0)
 
 
-def test_nc6_pairs_of_a_batch_and_weights_of_a_group() -> None:
+def test_number_of_pairs_of_a_batch_and_sum_of_the_weights_of_a_group() -> None:
     candidates = sets({0, 1}, {0, 1, 2}, {2}, num_classes=3)
     losses = torch.rand(3, 3)
     assert smallest_pairs(losses, candidates, candidates.sum()).sum() == 6

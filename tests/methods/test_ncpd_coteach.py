@@ -1,4 +1,4 @@
-"""Facts CT-1 to CT-4 of co-teaching on pairs, and its twin."""
+"""The worked examples of docs/methods/ncpd_coteach.md, and a slow float64 twin."""
 
 import numpy as np
 import pytest
@@ -17,8 +17,8 @@ from tests.methods.fakes import (
     softmax,
 )
 
-# Four instances in the batch, whose pair losses are those of CT-2, and four outside it that
-# bring the mean size of the candidate sets to 2, hence the noise rate to 1/2.
+# Four instances in the batch, whose pair losses are those of the page's example of exchange, and
+# four outside it that bring the mean size of the candidate sets to 2, hence the noise rate to 1/2.
 BATCH_CANDIDATES = sets({0}, {0}, {0}, {0}, num_classes=4)
 ALL_CANDIDATES = torch.cat([BATCH_CANDIDATES, sets(*[{0, 1, 2}] * 4, num_classes=4)])
 FORGOTTEN = 10  # the epoch at which the noise rate is reached
@@ -49,7 +49,7 @@ def trained_rows(first: Tensor, second: Tensor, epoch: int) -> tuple[list[bool],
     ("mean_size", "noise_rate"),
     [(2.2874, 0.5628), (3.7404, 0.7326), (5.5020, 0.8182), (7.3000, 0.8630)],
 )
-def test_ct1_noise_rate(mean_size: float, noise_rate: float) -> None:
+def test_noise_rate_of_uniform_candidate_sets(mean_size: float, noise_rate: float) -> None:
     total = round(10_000 * mean_size)
     sizes = torch.full((10_000,), total // 10_000)
     sizes[: total % 10_000] += 1
@@ -58,17 +58,17 @@ def test_ct1_noise_rate(mean_size: float, noise_rate: float) -> None:
     assert make(NCPDCoteach, problem).noise_rate == pytest.approx(noise_rate, abs=5e-5)
 
 
-def test_ct2_each_network_trains_on_what_its_peer_finds_easy() -> None:
+def test_each_network_trains_on_what_its_peer_finds_easy() -> None:
     first, second = trained_rows(A, B, FORGOTTEN)
     assert second == [True, True, False, False]  # chosen by A
     assert first == [False, False, True, True]  # chosen by B
 
 
-def test_ct3_at_first_both_networks_use_all_pairs() -> None:
+def test_at_first_both_networks_use_all_pairs() -> None:
     assert trained_rows(A, B, epoch=0) == ([True] * 4, [True] * 4)
 
 
-def test_ct4_the_own_ranking_does_not_matter() -> None:
+def test_what_a_network_trains_on_does_not_depend_on_its_own_ranking() -> None:
     reordered = logits_with_losses(0.5, 2, 0.1, 3)
     assert trained_rows(A, B, FORGOTTEN)[0] == trained_rows(reordered, B, FORGOTTEN)[0]
     assert trained_rows(A, B, FORGOTTEN)[1] != trained_rows(reordered, B, FORGOTTEN)[1]

@@ -1,4 +1,4 @@
-"""Facts PC-1 to PC-7, PiCO's options, queue and twins."""
+"""The worked examples of docs/methods/pico.md, PiCO's options and queue, and slow float64 twins."""
 
 import math
 
@@ -46,7 +46,7 @@ def bare(query: Tensor, key: Tensor, candidates: Tensor, **hparams: object) -> t
     return method, batch
 
 
-def test_pc1_first_update_of_a_prototype() -> None:
+def test_first_update_of_a_prototype() -> None:
     query = torch.tensor([[0.6, 0.8]])
     result = updated_prototypes(torch.zeros(1, 2), query, torch.tensor([0]), 0.99)
     torch.testing.assert_close(result, query, atol=1e-6, rtol=0)
@@ -55,7 +55,7 @@ def test_pc1_first_update_of_a_prototype() -> None:
 @pytest.mark.parametrize(
     ("each", "expected"), [(False, [0.999794, 0.020300]), (True, [0.999796, 0.020198])]
 )
-def test_pc2_two_updates_of_a_prototype(each: bool, expected: list[float]) -> None:
+def test_two_updates_of_a_prototype(each: bool, expected: list[float]) -> None:
     start, queries = torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0], [0.0, 1.0]])
     result = updated_prototypes(start, queries, torch.tensor([0, 0]), 0.99, each)
     torch.testing.assert_close(result, torch.tensor([expected]), atol=1e-6, rtol=0)
@@ -79,7 +79,7 @@ def test_prototypes_twin_in_batch_order(each: bool) -> None:
     np.testing.assert_allclose(result.numpy(), twin, rtol=1e-5, atol=1e-6)
 
 
-def test_pc3_confidence_moves_to_the_nearest_candidate_prototype() -> None:
+def test_confidence_moves_to_the_nearest_candidate_prototype() -> None:
     logits = log([0.5, 0.3, 0.2])
     method, batch = bare(logits, logits, sets({0, 2}, num_classes=3), proto_start=0)
     # Class 1 is nearest, but no candidate.
@@ -92,14 +92,14 @@ def test_pc3_confidence_moves_to_the_nearest_candidate_prototype() -> None:
 
 
 @pytest.mark.parametrize(("epoch", "phi"), [(0, 0.95), (400, 0.875), (800, 0.8)])
-def test_pc4_phi(epoch: int, phi: float) -> None:
+def test_phi_falls_linearly_over_the_run(epoch: int, phi: float) -> None:
     candidates = random_candidates()
     method = make(PiCO, random_problem(candidates, epochs=800))
     method.epoch = epoch
     assert method.phi == pytest.approx(phi)
 
 
-def test_pc5_supervised_contrast() -> None:
+def test_supervised_contrast() -> None:
     query = torch.tensor([[1.0, 0.0]])
     pool = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
     positive = torch.tensor([[True, True, True, False]])
@@ -108,14 +108,14 @@ def test_pc5_supervised_contrast() -> None:
     assert loss.item() == pytest.approx(math.log(math.e + 1 + 1 / math.e) - 0.5, abs=1e-6)
 
 
-def test_pc5_instance_contrast() -> None:
+def test_instance_contrast() -> None:
     query = torch.tensor([[1.0, 0.0]])
     queue = torch.tensor([[0.0, 1.0], [-1.0, 0.0]])
     loss = instance_contrast(query, query, queue, temperature=1.0)
     assert loss.item() == pytest.approx(0.407606, abs=1e-6)
 
 
-def test_pc6_moving_average_of_the_key_encoder() -> None:
+def test_moving_average_of_the_key_encoder() -> None:
     method = make(PiCO, random_problem(random_candidates()))
     with torch.no_grad():
         for query, key in zip(method.query.parameters(), method.key.parameters(), strict=True):
@@ -127,7 +127,7 @@ def test_pc6_moving_average_of_the_key_encoder() -> None:
         assert not key.requires_grad
 
 
-def test_pc6_key_encoder_sees_the_query_encoder_before_the_step() -> None:
+def test_key_encoder_sees_the_query_encoder_before_the_step() -> None:
     candidates = random_candidates()
     method = make(PiCO, random_problem(candidates), key_momentum=0.0)
     before = [parameter.detach().clone() for parameter in method.query.parameters()]
@@ -137,7 +137,7 @@ def test_pc6_key_encoder_sees_the_query_encoder_before_the_step() -> None:
     assert not torch.equal(next(iter(method.query.parameters())), before[0])
 
 
-def test_pc6_queue_wraps_around() -> None:
+def test_queue_wraps_around() -> None:
     method = make(PiCO, random_problem(random_candidates()), queue_size=8, embedding_size=2)
     torch.testing.assert_close(method.queue.norm(dim=1), torch.ones(8))
     assert (method.queue_labels == -1).all()
@@ -163,7 +163,7 @@ def test_queue_of_any_size_keeps_the_last_rows(queue_size: int, expected: list[i
         assert label in (row, -1)
 
 
-def test_pc7_confidence_uses_the_prototypes_before_the_batch() -> None:
+def test_confidence_uses_the_prototypes_before_the_batch() -> None:
     logits = log([0.5, 0.3, 0.2])
     # Without momentum the batch makes its own embedding the prototype of class 0.
     method, batch = bare(

@@ -1,4 +1,4 @@
-"""Facts PD-1 to PD-6 and PRODEN's twin."""
+"""The worked examples of docs/methods/proden.md, and PRODEN against a slow float64 twin."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ P = [0.5, 0.3, 0.2]
 RENEWED = torch.tensor([[0.714286, 0, 0.285714]])
 
 
-def test_pd1_first_epoch() -> None:
+def test_loss_and_confidence_of_the_first_epoch() -> None:
     problem, batch = lookup_problem(sets({0, 2}, num_classes=3), log(P)[None])
     method = make(PRODEN, problem, num_strong=0)
     assert method.loss(batch).loss.item() == pytest.approx(1.151293, abs=1e-6)
@@ -30,7 +30,7 @@ def test_pd1_first_epoch() -> None:
 
 
 @pytest.mark.parametrize("lr", [0.1, 1.0])
-def test_pd2_the_confidence_is_that_before_the_step(lr: float) -> None:
+def test_the_confidence_is_that_before_the_step(lr: float) -> None:
     logits = torch.tensor([[[5.0, 3.0, 2.0]]]).log()
     problem, batch = lookup_problem(sets({0, 2}, num_classes=3), logits)
     method = make(PRODEN, problem, num_strong=0)
@@ -38,7 +38,7 @@ def test_pd2_the_confidence_is_that_before_the_step(lr: float) -> None:
     torch.testing.assert_close(method.confidence, RENEWED, atol=1e-6, rtol=0)
 
 
-def test_pd3_a_zero_weight_times_an_infinite_log_is_zero() -> None:
+def test_a_zero_weight_times_an_infinite_log_is_zero() -> None:
     logits = torch.tensor([[[200.0, 0.0, -200.0]]])
     problem, batch = lookup_problem(sets({0, 2}, num_classes=3), logits)
     method = make(PRODEN, problem, num_strong=0)
@@ -46,7 +46,7 @@ def test_pd3_a_zero_weight_times_an_infinite_log_is_zero() -> None:
     assert method.loss(batch).loss.item() == 0
 
 
-def test_pd4_a_candidate_of_weight_zero_comes_back() -> None:
+def test_a_candidate_of_weight_zero_comes_back() -> None:
     problem, batch = lookup_problem(sets({0, 2}, num_classes=3), log(P)[None])
     method = make(PRODEN, problem, num_strong=0)
     method.confidence.copy_(torch.tensor([[1.0, 0.0, 0.0]]))
@@ -54,7 +54,7 @@ def test_pd4_a_candidate_of_weight_zero_comes_back() -> None:
     torch.testing.assert_close(method.confidence, RENEWED, atol=1e-6, rtol=0)
 
 
-def test_pd5_three_views_by_their_geometric_mean() -> None:
+def test_confidence_of_three_views_is_their_geometric_mean() -> None:
     views = log([0.5, 0.3, 0.2], [0.6, 0.3, 0.1], [0.2, 0.4, 0.4])[:, None]
     problem, batch = lookup_problem(sets({0, 2}, num_classes=3), views)
     method = make(PRODEN, problem)
@@ -63,7 +63,7 @@ def test_pd5_three_views_by_their_geometric_mean() -> None:
     torch.testing.assert_close(method.confidence, expected, atol=1e-6, rtol=0)
 
 
-def test_pd6_no_gradient_flows_into_the_confidence() -> None:
+def test_no_gradient_flows_into_the_confidence() -> None:
     problem, batch = lookup_problem(sets({0, 2}, num_classes=3), log(P)[None])
     method = make(PRODEN, problem, num_strong=0)
     method.loss(batch)

@@ -1,4 +1,4 @@
-"""Facts RC-1 to RC-6 and RC's twin."""
+"""The worked examples of docs/methods/rc.md, and RC against a slow float64 twin."""
 
 import itertools
 import math
@@ -29,7 +29,7 @@ from tests.methods.fakes import (
 P = [0.5, 0.3, 0.2]
 
 
-def test_rc1_loss_with_the_uniform_and_with_the_current_confidence() -> None:
+def test_loss_with_the_uniform_and_with_the_current_confidence() -> None:
     problem, batch = lookup_problem(sets({0, 2}, num_classes=3), log(P)[None])
     method = make(RC, problem, num_strong=0)
     assert method.loss(batch).loss.item() == pytest.approx(1.151293, abs=1e-6)
@@ -39,13 +39,13 @@ def test_rc1_loss_with_the_uniform_and_with_the_current_confidence() -> None:
     assert method.loss(batch).loss.item() == pytest.approx(0.954945, abs=1e-6)
 
 
-def test_rc2_a_singleton_is_cross_entropy() -> None:
+def test_a_singleton_is_cross_entropy() -> None:
     problem, batch = lookup_problem(sets({1}, num_classes=3), log(P)[None])
     loss = make(RC, problem, num_strong=0).loss(batch).loss.item()
     assert loss == pytest.approx(-math.log(0.3), abs=1e-6)
 
 
-def test_rc3_with_the_current_confidence_the_gradient_is_that_of_cc() -> None:
+def test_with_the_current_confidence_the_gradient_is_that_of_cc() -> None:
     problem, batch = lookup_problem(sets({0, 2}, num_classes=3), log(P)[None])
     method = make(RC, problem, num_strong=0)
     method.after_step(batch)
@@ -54,7 +54,7 @@ def test_rc3_with_the_current_confidence_the_gradient_is_that_of_cc() -> None:
     torch.testing.assert_close(logit_gradient(method.network)[0, 0], expected, atol=1e-6, rtol=0)
 
 
-def test_rc4_the_confidence_is_renewed_after_the_step() -> None:
+def test_the_confidence_is_renewed_after_the_step() -> None:
     logits = torch.tensor([[[5.0, 3.0, 2.0]]]).log()
     problem, batch = lookup_problem(sets({0, 2}, num_classes=3), logits)
     method = make(RC, problem, num_strong=0)
@@ -65,7 +65,7 @@ def test_rc4_the_confidence_is_renewed_after_the_step() -> None:
     torch.testing.assert_close(method.confidence, expected, atol=1e-6, rtol=0)
 
 
-def test_rc5_only_rows_of_the_batch_change_and_stay_distributions() -> None:
+def test_only_rows_of_the_batch_change_and_stay_distributions() -> None:
     candidates = random_candidates()
     method = make(RC, random_problem(candidates))
     before = method.confidence.clone()
@@ -79,7 +79,7 @@ def test_rc5_only_rows_of_the_batch_change_and_stay_distributions() -> None:
     torch.testing.assert_close(method.confidence.sum(1), torch.ones(24), atol=1e-6, rtol=0)
 
 
-def test_rc6_the_factor_one_is_unbiased() -> None:
+def test_the_factor_one_is_unbiased() -> None:
     """Under uniform candidate sets the expected loss is the supervised one, by enumeration."""
     losses = -np.log([0.2, 0.3, 0.5])
     risk = 0.0

@@ -1,4 +1,4 @@
-"""Facts SY-1 to SY-4 and SyCo's twin."""
+"""The worked examples of docs/methods/syco.md, and SyCo against a slow float64 twin."""
 
 import numpy as np
 import pytest
@@ -38,14 +38,14 @@ def distillation(first: Tensor, second: Tensor, candidates: Tensor) -> float:
     return with_it[0].loss(with_it[1]).loss.item() - without[0].loss(without[1]).loss.item()
 
 
-def test_sy1_symmetric_distillation() -> None:
+def test_symmetric_distillation() -> None:
     candidates = sets({0, 1}, num_classes=2)
     added = distillation(log([0.5, 0.5])[None], log([0.7, 0.3])[None], candidates)
     assert added == pytest.approx(0.169460, abs=1e-6)
     assert added == pytest.approx(0.082283 + 0.087177, abs=1e-6)
 
 
-def test_sy2_swapping_the_networks_leaves_the_loss_unchanged() -> None:
+def test_swapping_the_networks_leaves_the_loss_unchanged() -> None:
     candidates = random_candidates(8)
     logits = [normal(3, 8, 5), normal(3, 8, 5, seed=1)]
     weights = [confidence(normal(1, 8, 5, seed=s), candidates) for s in (2, 3)]
@@ -59,7 +59,7 @@ def test_sy2_swapping_the_networks_leaves_the_loss_unchanged() -> None:
 
 
 @pytest.mark.parametrize(("epoch", "depends"), [(WARMUP, False), (LATER, True)])
-def test_sy3_before_the_warmup_ends_gradients_do_not_depend_on_the_peer(
+def test_before_the_warmup_ends_gradients_do_not_depend_on_the_peer(
     epoch: int, depends: bool
 ) -> None:
     candidates, first = random_candidates(8), normal(3, 8, 5)
@@ -71,7 +71,7 @@ def test_sy3_before_the_warmup_ends_gradients_do_not_depend_on_the_peer(
     assert torch.equal(gradients[0], gradients[1]) is not depends
 
 
-def test_sy4_equal_networks_do_not_distil() -> None:
+def test_equal_networks_do_not_distil() -> None:
     logits = normal(3, 8, 5)
     assert distillation(logits, logits, random_candidates(8)) == pytest.approx(0, abs=1e-6)
 

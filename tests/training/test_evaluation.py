@@ -35,7 +35,7 @@ def test_accuracy_is_the_share_of_right_rows() -> None:
 
 
 def test_noise_rates_of_the_worked_example() -> None:
-    # methods.md, fact NR-1: class 1/3, pairs off the diagonal 2/3.
+    # The example in docs/methods/asyco.md: 1/3 of the labels, 2/3 of the pairs off the diagonal.
     wrong, pairwise = noise_rates(torch.tensor([0, 1, 1]), torch.tensor([0, 0, 1]), 2)
     assert wrong == pytest.approx(1 / 3)
     assert pairwise == pytest.approx(2 / 3)
