@@ -1,1 +1,5 @@
-"""pllbench: the benchmark suite for partial-label learning."""
+"""pllbench, the benchmark suite for partial-label learning.
+
+Plug-ins import `pllbench.method`, their tests `pllbench.testing`. The rest is mapped in
+`docs/architecture.md`.
+"""

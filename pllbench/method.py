@@ -20,10 +20,10 @@ import torch
 from pydantic import ConfigDict
 from torch import Tensor, nn
 
-from pllbench.validation import Values
+from pllbench.validation import StrictModel
 
 
-class Hparams(Values):
+class Hparams(StrictModel):
     """Hyperparameters of a method: one typed field each, with a default and a docstring.
 
     A method's mathematics belong here. Optimizer, epochs and network are train settings, candidate

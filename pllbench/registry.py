@@ -4,13 +4,14 @@ The built-in methods are registered exactly as a third party's are. Names come f
 metadata, so listing them imports no method and no torch.
 """
 
-import difflib
 import importlib
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, TypeGuard
+
+from pllbench.validation import did_you_mean
 
 if TYPE_CHECKING:
     from pllbench.method import Method
@@ -20,14 +21,7 @@ GROUP = "pllbench.methods"
 _NO_METHOD = "is not a subclass of pllbench.method.Method"
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A clause for error messages: the nearest match of `name`, else all known names."""
-    names = sorted(known)
-    near = difflib.get_close_matches(name.lower(), names, n=1)
-    return f"did you mean {near[0]}?" if near else f"known: {', '.join(names) or 'none'}"
-
-
-def describe(entry: EntryPoint) -> str:
+def describe_entry(entry: EntryPoint) -> str:
     """Distribution and target of an entry point, for messages: `dist 1.0 (module:Class)`."""
     dist = f"{entry.dist.name} {entry.dist.version}" if entry.dist else "unknown distribution"
     return f"{dist} ({entry.value})"
@@ -48,10 +42,10 @@ def _scan(path: tuple[str, ...]) -> Mapping[str, EntryPoint]:  # noqa: ARG001 - 
     found: dict[str, EntryPoint] = {}
     for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name):
         other = found.setdefault(entry.name, entry)
-        if other.value != entry.value or describe(other) != describe(entry):
+        if other.value != entry.value or describe_entry(other) != describe_entry(entry):
             raise ValueError(
-                f"method {entry.name!r} is registered twice, by {describe(other)} and by "
-                f"{describe(entry)}: uninstall one of them or rename its entry point"
+                f"method {entry.name!r} is registered twice, by {describe_entry(other)} and by "
+                f"{describe_entry(entry)}: uninstall one of them or rename its entry point"
             )
     return found
 
@@ -71,11 +65,11 @@ def load_method(name: str) -> "type[Method[Any]]":
         cls = entry.load()
     except (Exception, SystemExit) as error:  # a plug-in's module may raise anything
         raise ValueError(
-            f"method {name!r} of {describe(entry)} cannot be imported: "
+            f"method {name!r} of {describe_entry(entry)} cannot be imported: "
             f"{type(error).__name__}: {error}"
         ) from error
-    if not _is_method(cls):  # `describe` reads files, so it waits for an error
-        raise ValueError(f"method {name!r} of {describe(entry)} {_NO_METHOD}")
+    if not _is_method(cls):  # `describe_entry` reads files, so it waits for an error
+        raise ValueError(f"method {name!r} of {describe_entry(entry)} {_NO_METHOD}")
     return cls
 
 

@@ -6,53 +6,38 @@ it; device, paths, jobs and checkpoint interval are not part of it.
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache, cached_property
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     Field,
-    ValidationError,
     model_validator,
 )
 
-from pllbench.data.catalogue import Kind
-from pllbench.registry import did_you_mean
-from pllbench.validation import Options, Values
+from pllbench.validation import JsonOptions, StrictModel
 
 CORE_VERSION = 1
 """Bumped whenever trainer, views, loader or candidates change the numbers of a run."""
 
 NetworkName = Literal["linear", "mlp", "lenet", "small_cnn", "resnet18", "wide_resnet34_10"]
+Kind = Literal["image", "digits", "text", "tabular"]
+"""What a view may do to a row: `digits` are images that must not be flipped or cropped."""
 Scaling = Literal["none", "zscore", "tfidf"]
 Process = Literal[
     "uniform", "uniform-set", "pair", "hierarchical", "controlled", "noisy", "instance"
 ]
 Policy = Literal["force", "free", "resample"]
-PolicyName = Literal["extended", "standard25", "svhn"]
+AugmentPolicy = Literal["extended", "standard25", "svhn"]
 
 LARGEST = 10**9
-"""Of every number among the settings: no run needs more, and float32 and int64 hold it."""
+"""Upper bound of numbers among the settings: no run needs more; float32 and int64 hold it."""
 
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def unknown_key(keys: Iterable[str], model: type[BaseModel]) -> str | None:
-    """What is wrong with the first of `keys` that is no field of `model`, and its nearest match."""
-    for key in sorted(set(keys) - _known_keys(model)):
-        return f"unknown key {key!r}, {did_you_mean(key, _known_keys(model))}"
-    return None
-
-
-@cache
-def _known_keys(model: type[BaseModel]) -> frozenset[str]:
-    """Asked for every setting, and settings are merged for every cell."""
-    return frozenset(field.alias or name for name, field in model.model_fields.items())
-
-
-class TrainSpec(Values):
+class TrainSpec(StrictModel):
     """Train settings: network, optimizer (SGD) and its schedule, length and precision of a run."""
 
     network: NetworkName = "linear"
@@ -81,7 +66,7 @@ class TrainSpec(Values):
     """Compile the encoders with torch.compile; methods' losses never are."""
 
 
-class ViewSpec(Values):
+class ViewSpec(StrictModel):
     """View settings: scaling of rows or pixels, and the strength of strong views."""
 
     scaling: Scaling = "none"
@@ -98,7 +83,7 @@ class ViewSpec(Values):
     """Images: channel statistics of the published codes, or those of the training images."""
     cutout: int = Field(default=16, ge=0, le=LARGEST)
     """Strong view of images: side of the black square, in pixels; 0 for none."""
-    autoaugment: PolicyName | Literal["none"] = "extended"
+    autoaugment: AugmentPolicy | Literal["none"] = "extended"
     """Strong view of images: AutoAugment's CIFAR policy (97 or 25 sub-policies) or SVHN's."""
 
 
@@ -110,7 +95,7 @@ def round_rate(q: float) -> float:
 Rate = Annotated[float, Field(ge=0, le=1), AfterValidator(round_rate)]
 
 
-class CandidateSpec(Values):
+class CandidateSpec(StrictModel):
     """Candidate settings: the process that turns true labels into candidate sets."""
 
     process: Process
@@ -145,12 +130,17 @@ class CandidateSpec(Values):
         ]
         return ":".join(filter(None, (self.process, ",".join(options))))
 
+    @property
+    def read(self) -> dict[str, object]:
+        """What the process reads: its name, q, and its options, by field."""
+        return {key: getattr(self, key) for key in fields_read(self.process)}
+
     @model_validator(mode="after")
     def _possible(self) -> Self:
         for key, default in _foreign_options(self.process):
             if getattr(self, key) != default:
                 raise ValueError(f"process {self.process} has no option {key!r}")
-        rated = takes_rate(self.process, self.rule)
+        rated = takes_rate({"process": self.process, "rule": self.rule})
         if self.q is None and rated:
             raise ValueError(f"process {self.process} needs a rate q")
         if self.q is not None and not rated:
@@ -174,27 +164,32 @@ PROCESS_OPTIONS: dict[Process, tuple[str, ...]] = {
 """Fields of `CandidateSpec` that a process reads, besides q."""
 
 
-@cache
+def fields_read(process: Process) -> tuple[str, ...]:
+    """Names of the fields of `CandidateSpec` that a process reads."""
+    return ("process", "q", *PROCESS_OPTIONS[process])
+
+
+@cache  # for every record that is read
 def _foreign_options(process: Process) -> tuple[tuple[str, object], ...]:
-    """Name and default of every option that a process does not read. Asked for every record."""
-    read = ("process", "q", *PROCESS_OPTIONS[process])
+    """Name and default of every option that a process does not read."""
     fields = CandidateSpec.model_fields.items()
-    return tuple((key, field.default) for key, field in fields if key not in read)
+    return tuple((key, field.default) for key, field in fields if key not in fields_read(process))
 
 
-def takes_rate(process: object, rule: object) -> bool:
-    """Whether q means anything to a candidate process."""
+def takes_rate(options: Mapping[str, object]) -> bool:
+    """Whether q means anything to the candidate process that `options` name, by field."""
+    process, rule = options.get("process", "uniform"), options.get("rule", "mean_rate")
     return process != "uniform-set" and (process, rule) != ("instance", "max")
 
 
-class RunSpec(Values):
+class RunSpec(StrictModel):
     """One run, fully resolved. Two runs with equal specs give equal results on one machine."""
 
     method: str
     """Registered name of the method."""
     version: int
     """Version of the method's numbers."""
-    hparams: Options
+    hparams: JsonOptions
     """All hyperparameters."""
     changed: tuple[str, ...] = ()
     """Names of those hyperparameters that differ from their declared defaults."""
@@ -264,47 +259,3 @@ class RunSpec(Values):
     def q(self) -> float | None:
         """Rate of the candidate process; None where there is no process."""
         return self.candidates.q if self.candidates else None
-
-
-def require_keys(keys: Iterable[str], model: type[BaseModel], where: str) -> None:
-    """Raise ValueError, naming `where` and the nearest match, if a key is no field of `model`."""
-    if problem := unknown_key(keys, model):
-        raise ValueError(f"{where}: {problem}")
-
-
-def one_line(error: ValidationError, where: str, model: type[BaseModel] = BaseModel) -> str:
-    """A validation error as one line: place, message and offending value.
-
-    The line is about an unknown key of `model`, with its nearest match, or else about the first
-    problem.
-    """
-    errors = error.errors(include_url=False)
-    unknown = (found for found in errors if found["type"] == "extra_forbidden")
-    first = next(unknown, errors[0])
-    *parents, key = first["loc"] or ("",)
-    if first["type"] == "extra_forbidden":
-        return _joined(where, parents, str(unknown_key([str(key)], _model_at(parents, model))))
-    message = first["msg"].removeprefix("Value error, ")
-    speaks_for_itself = first["type"] in ("missing", "value_error")
-    value = "" if speaks_for_itself else f", got {first['input']!r}"
-    return _joined(where, first["loc"], f"{message}{value}")
-
-
-def _joined(where: str, place: Iterable[int | str], message: str) -> str:
-    return ": ".join(filter(None, (where, ".".join(map(str, place)), message)))[:400]
-
-
-def _model_at(place: Iterable[int | str], model: type[BaseModel]) -> type[BaseModel]:
-    """The model within `model` that a place in it leads to, through dictionaries and tuples."""
-    for part in place:
-        field = next((f for n, f in model.model_fields.items() if (f.alias or n) == part), None)
-        model = next(_models(field.annotation), model) if field else model
-    return model
-
-
-def _models(annotation: object) -> Iterator[type[BaseModel]]:
-    """The models that an annotation is made of."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
-    for part in get_args(annotation):
-        yield from _models(part)

@@ -1,11 +1,33 @@
-"""What all settings and stored facts have in common, whoever declares them."""
+"""Strict models of settings and stored facts, and validation errors as one line."""
 
+import difflib
 import math
-from collections.abc import Mapping
-from typing import Annotated, Self
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from typing import Annotated, Self, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, JsonValue
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    JsonValue,
+    ValidationError,
+)
 from pydantic_core import to_json
+
+
+class FieldError(ValueError):
+    """A value that a caller has given is wrong.
+
+    Attributes:
+        field: name of the parameter, such as `q`; the command line makes `--q` of it.
+        reason: what is wrong, and how to mend it.
+        value: as given; None where the message needs none.
+    """
+
+    def __init__(self, field: str, reason: str, value: object = None) -> None:
+        self.field, self.reason, self.value = field, reason, value
+        super().__init__(f"{field}{'' if value is None else f' {value}'}: {reason}")
 
 
 def _finite(values: dict[str, JsonValue]) -> dict[str, JsonValue]:
@@ -22,11 +44,11 @@ def _is_finite(value: JsonValue) -> bool:
     return not isinstance(value, float) or math.isfinite(value)
 
 
-Options = Annotated[dict[str, JsonValue], AfterValidator(_finite)]
+JsonOptions = Annotated[dict[str, JsonValue], AfterValidator(_finite)]
 """Values by key, before or beside the model that knows their types; its numbers are finite."""
 
 
-class Values(BaseModel):
+class StrictModel(BaseModel):
     """A frozen model of finite numbers.
 
     An unknown key is refused, and so is what is of another type than its field: pydantic would else
@@ -43,3 +65,67 @@ class Values(BaseModel):
             pydantic.ValidationError: they are no fields of it, or do not fit them.
         """
         return cls.model_validate_json(to_json(fields))
+
+
+def unknown_key(keys: Iterable[str], model: type[BaseModel]) -> str | None:
+    """What is wrong with the first of `keys` that is no field of `model`, and its nearest match."""
+    for key in sorted(set(keys) - _known_keys(model)):
+        return f"unknown key {key!r}, {did_you_mean(key, _known_keys(model))}"
+    return None
+
+
+@cache
+def _known_keys(model: type[BaseModel]) -> frozenset[str]:
+    """Keys of a model in its files; kept, since every setting of every cell asks for them."""
+    return frozenset(field.alias or name for name, field in model.model_fields.items())
+
+
+def require_keys(keys: Iterable[str], model: type[BaseModel], where: str) -> None:
+    """Raise ValueError, naming `where` and the nearest match, if a key is no field of `model`."""
+    if problem := unknown_key(keys, model):
+        raise ValueError(f"{where}: {problem}")
+
+
+def one_line(error: ValidationError, where: str, model: type[BaseModel] = BaseModel) -> str:
+    """A validation error as one line: place, message and offending value.
+
+    The line is about an unknown key of `model`, with its nearest match, or else about the first
+    problem.
+    """
+    errors = error.errors(include_url=False)
+    unknown = (found for found in errors if found["type"] == "extra_forbidden")
+    first = next(unknown, errors[0])
+    *parents, key = first["loc"] or ("",)
+    if first["type"] == "extra_forbidden":
+        return _joined(where, parents, str(unknown_key([str(key)], _model_at(parents, model))))
+    message = first["msg"].removeprefix("Value error, ")
+    speaks_for_itself = first["type"] in ("missing", "value_error")
+    value = "" if speaks_for_itself else f", got {first['input']!r}"
+    return _joined(where, first["loc"], f"{message}{value}")
+
+
+def _joined(where: str, place: Iterable[int | str], message: str) -> str:
+    return ": ".join(filter(None, (where, ".".join(map(str, place)), message)))[:400]
+
+
+def _model_at(place: Iterable[int | str], model: type[BaseModel]) -> type[BaseModel]:
+    """The model within `model` that a place in it leads to, through dictionaries and tuples."""
+    for part in place:
+        field = next((f for n, f in model.model_fields.items() if (f.alias or n) == part), None)
+        model = next(_models(field.annotation), model) if field else model
+    return model
+
+
+def _models(annotation: object) -> Iterator[type[BaseModel]]:
+    """The models that an annotation is made of."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models(part)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A clause for error messages: the nearest match of `name`, else all known names."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name.lower(), names, n=1)
+    return f"did you mean {near[0]}?" if near else f"known: {', '.join(names) or 'none'}"

@@ -16,7 +16,7 @@ from pllbench.cli.main import main
 from pllbench.results.curves import read_curves
 
 GRID = shlex.split("--methods cc,rc --datasets digits --q 0.1,0.3 --seeds 2 --epochs 2")
-"""The selection that the fixture `grid` has run."""
+"""The selection that the fixture `grid_results` has run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +82,8 @@ def on_lost(*methods: str, results: Path, epochs: int = 4) -> list[object]:
 
 
 @contextmanager
-def broken(workshop: Path) -> Iterator[None]:
+def broken(plugin_folder: Path) -> Iterator[None]:
     """The plug-in's methods go wrong."""
-    (workshop / "broken").touch()
+    (plugin_folder / "broken").touch()
     yield
-    (workshop / "broken").unlink()
+    (plugin_folder / "broken").unlink()

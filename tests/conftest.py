@@ -47,7 +47,7 @@ def no_uploads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def grid(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def grid_results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Results of `GRID`, run by one worker."""
     results = tmp_path_factory.mktemp("grid") / "results"
     answer = pllbench("run", *GRID, "--jobs", 1, "--results", results)
@@ -57,9 +57,9 @@ def grid(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def plugin_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A plug-in whose methods go wrong while `broken` lies here, and the data set `lost`."""
-    folder = tmp_path_factory.mktemp("workshop")
+    folder = tmp_path_factory.mktemp("plugin")
     with plugins.installed(folder):
         plugins.write_lost(folder)
         yield folder

@@ -21,6 +21,9 @@ anywhere = settings(
 )
 """The same 25 examples at every time."""
 
+often = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+"""60 examples, others at every time."""
+
 
 def cut(content: bytes, place: float) -> bytes:
     """What stands before `place`."""

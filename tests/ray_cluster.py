@@ -7,7 +7,6 @@ gets the records of `planned`, although a node is killed half-way; FOLDER/facts.
 was seen.
 """
 
-import io
 import json
 import os
 import signal
@@ -20,14 +19,15 @@ from unittest.mock import patch
 import ray
 from ray.cluster_utils import Cluster
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-from rich.console import Console
 
 from pllbench.grid.plan import PlannedRun, Selection, plan
 from pllbench.grid.protocol import Setting
-from pllbench.runner.engine import EpochEnded, Event, Failed, Started
-from pllbench.runner.job import Job, execute
-from pllbench.runner.ray_engine import RayEngine, _Flight
-from pllbench.runner.run_grid import Options, run_grid
+from pllbench.runner.engine import EpochEnded, Event, RunFailed, Started
+from pllbench.runner.job import Job, RunOptions, execute
+from pllbench.runner.progress import Observer
+from pllbench.runner.ray_engine import RayEngine, _RemoteRun
+from pllbench.runner.run_grid import run_grid
+from tests.factories import make_jobs, plan_lost
 
 NODE = {"num_cpus": 1, "object_store_memory": 100 * 2**20}
 QUICK_TO_NOTICE = {"health_check_period_ms": 300, "health_check_failure_threshold": 5}
@@ -35,30 +35,22 @@ QUICK_TO_NOTICE = {"health_check_period_ms": 300, "health_check_failure_threshol
 HALF = 20
 """Half of the planned runs."""
 
+CUSTOM = Path("custom.npz")
+"""A custom data set in FOLDER, where the runner is and no node."""
 
-OWN = Path("own.npz")
-"""The user's own data in FOLDER, where the runner is and no node."""
 
-
-def planned(own: Path) -> list[PlannedRun]:
-    """40 runs of two epochs each, half of them on the user's own data."""
+def planned(custom: Path) -> list[PlannedRun]:
+    """40 runs of two epochs each, half of them on the custom data set."""
     flags = (Setting(reason="--epochs 2", train={"epochs": 2}),)
     return plan(
         Selection(
             methods=("cc", "rc"),
-            datasets=("digits", str(own)),
+            datasets=("digits", str(custom)),
             q=(0.3,),
             seeds=tuple(range(10)),
             flags=flags,
         )
     )
-
-
-def plugin_jobs(folder: Path, *methods: str, epochs: int = 4) -> list[Job]:
-    """One run for each method of `misbehaving.py`."""
-    flags = (Setting(reason="--epochs", train={"epochs": epochs}),)
-    selection = Selection(methods=methods, datasets=("lost",), seeds=(0,), flags=flags)
-    return [Job(run.spec, folder, "cpu") for run in plan(selection)]
 
 
 class LosingEngine(RayEngine):
@@ -81,20 +73,20 @@ class LosingEngine(RayEngine):
                 num_begun += 1
                 self.at.pop(num_begun, lambda: None)()
 
-    def _send(self, flight: _Flight) -> None:
+    def _send(self, remote: _RemoteRun) -> None:
         self.num_tasks += 1
-        super()._send(flight)
+        super()._send(remote)
 
 
-def own_is_on(node: str) -> bool:
-    """Whether a node has the user's own data as a file; the node has a worker from then on."""
+def custom_is_on(node: str) -> bool:
+    """Whether a node has the custom data set as a file; the node has a worker from then on."""
     there = NodeAffinitySchedulingStrategy(node, soft=False)
-    found: bool = ray.get(ray.remote(scheduling_strategy=there)(_own_is_here).remote())
+    found: bool = ray.get(ray.remote(scheduling_strategy=there)(_custom_is_here).remote())
     return found
 
 
-def _own_is_here() -> bool:
-    return OWN.exists()
+def _custom_is_here() -> bool:
+    return CUSTOM.exists()
 
 
 def lose_a_node(folder: Path, cluster: Cluster) -> dict[str, object]:
@@ -115,14 +107,14 @@ def lose_a_node(folder: Path, cluster: Cluster) -> dict[str, object]:
             os.kill(process, signal.SIGKILL)
 
     engine = LosingEngine(cluster.address, freeze, lose)
-    options = Options(folder / "results", folder / "nowhere", "cpu")
+    options = RunOptions(folder / "results", folder / "nowhere", "cpu")
     try:
-        there = [own_is_on(node["NodeID"]) for node in ray.nodes()]
-        summary = run_grid(planned(OWN), engine, options, Console(file=io.StringIO()))
+        there = [custom_is_on(node["NodeID"]) for node in ray.nodes()]
+        summary = run_grid(planned(CUSTOM), engine, options, Observer())
     finally:
         engine.close()
     return {
-        "own_is_on_nodes": there,
+        "custom_is_on_nodes": there,
         "done": summary.done,
         "failed": [reason for _, reason in summary.failed],
         "tasks": engine.num_tasks,
@@ -145,8 +137,8 @@ def fail(folder: Path, address: str) -> dict[str, object]:
     try:
         for methods, timeout in ((("raising", "killed", "steady"), None), (("hanging",), 5.0)):
             engine.timeout = timeout
-            for event in engine.run(iter(plugin_jobs(folder, *methods))):
-                outcome = event.reason if isinstance(event, Failed) else type(event).__name__
+            for event in engine.run(iter(make_jobs(folder, plan_lost(*methods, epochs=4)))):
+                outcome = event.reason if isinstance(event, RunFailed) else type(event).__name__
                 outcomes[event.job.spec.method] = outcome
     finally:
         engine.close()
@@ -155,7 +147,7 @@ def fail(folder: Path, address: str) -> dict[str, object]:
 
 def stop(folder: Path) -> dict[str, object]:
     """A run that is stopped and goes on here; without an address, Ray is started for it."""
-    [job] = plugin_jobs(folder, "slow", epochs=300)
+    [job] = make_jobs(folder, plan_lost("slow", epochs=300))
     job = replace(job, checkpoint=folder / "work" / "checkpoint.pt")
     engine = RayEngine(device="cpu", jobs=1)
     try:

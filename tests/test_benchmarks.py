@@ -5,8 +5,8 @@ from functools import cache
 
 import pytest
 
+from pllbench.grid.benchmark import benchmark_names, load_benchmark
 from pllbench.grid.plan import PlannedRun, Selection, plan
-from pllbench.grid.protocol import benchmark_names, load_benchmark
 from pllbench.reports.published import load_table, table_names
 from pllbench.spec import CandidateSpec
 

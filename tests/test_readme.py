@@ -11,11 +11,12 @@ from types import ModuleType
 
 import pytest
 
+from pllbench.grid.benchmark import load_benchmark
 from pllbench.grid.plan import Selection, known_variants, plan
-from pllbench.grid.protocol import load_benchmark
-from pllbench.reports import aggregate as tables
-from pllbench.reports.formats import terminal as formats
-from pllbench.results import records
+from pllbench.reports.aggregate import build_table
+from pllbench.reports.formats.markdown import to_markdown
+from pllbench.reports.report import report_table
+from pllbench.results.records import read_records
 from pllbench.testing import Check, method_checks
 
 ROOT = Path(__file__).parent.parent
@@ -72,7 +73,7 @@ def test_tables_are_those_of_the_records(
     selection = Selection(load_benchmark(benchmark), methods=methods)
     variants = known_variants(selection)
     protocol = selection.protocol.model_copy(update={"variants": variants})
-    found, _ = records.query(ROOT / "results")
-    table = tables.build(found, protocol, planned=plan(selection))
+    found, _ = read_records(ROOT / "results")
+    table = build_table(found, protocol, planned=plan(selection))
     shown = README.split(f"<!-- {marker} -->")[1].split(f"<!-- /{marker} -->")[0]
-    assert formats.to_markdown(table).strip() in shown
+    assert to_markdown(report_table(table)).strip() in shown

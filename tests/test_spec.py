@@ -1,4 +1,4 @@
-"""Identity of a run: what changes its id and what does not, and what a spec refuses."""
+"""The specification of a run: what changes its id and what does not, and what it refuses."""
 
 import json
 import pickle
@@ -11,16 +11,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from pllbench.method import Hparams
-from pllbench.spec import (
-    LARGEST,
-    CandidateSpec,
-    RunSpec,
-    TrainSpec,
-    ViewSpec,
-    one_line,
-    require_keys,
-)
-from pllbench.validation import Values
+from pllbench.spec import LARGEST, CandidateSpec, RunSpec, TrainSpec, ViewSpec
+from pllbench.validation import StrictModel
 
 FIELDS: dict[str, Any] = {
     "method": "rc",
@@ -94,7 +86,7 @@ def train(**fields: Any) -> RunSpec:
 
 
 def test_every_field_has_another_value_here() -> None:
-    parts: dict[str, type[Values]] = {
+    parts: dict[str, type[StrictModel]] = {
         "train": TrainSpec,
         "views": ViewSpec,
         "candidates": CandidateSpec,
@@ -238,7 +230,7 @@ FLOATS = [
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -1.0])
 @pytest.mark.parametrize(("model", "name"), FLOATS)
-def test_numbers_are_finite_and_in_range(model: type[Values], name: str, value: float) -> None:
+def test_numbers_are_finite_and_in_range(model: type[StrictModel], name: str, value: float) -> None:
     fields = FIELDS if model is RunSpec else {"process": "uniform", "q": 0.3}
     fields = {} if model in (TrainSpec, ViewSpec) else fields
     with pytest.raises(ValidationError, match=name):
@@ -254,44 +246,6 @@ def test_hyperparameters_are_finite() -> None:
             Some(tau=value)
         with pytest.raises(ValidationError, match="hparams"):
             RunSpec(**FIELDS | {"hparams": {"tau": value}})
-
-
-@pytest.mark.parametrize(
-    ("model", "fields", "message"),
-    [
-        (
-            CandidateSpec,
-            {"process": "uniform", "q": 0, "policy": "resample"},
-            "here: policy resample needs q > 0: it draws until a wrong label comes",
-        ),
-        (CandidateSpec, {"process": "uniform", "q": 1.5}, "here: q: Input should be less"),
-        (CandidateSpec, {"q": 0.5}, "here: process: Field required"),
-        (TrainSpec, {"epoch": 3}, "here: unknown key 'epoch', did you mean epochs?"),
-        (TrainSpec, {"lr": "fast"}, "here: lr: Input should be a valid number, got 'fast'"),
-        (
-            RunSpec,
-            FIELDS | {"train": {"batchsize": 3}},
-            "here: train: unknown key 'batchsize', did you mean batch_size?",
-        ),
-        (RunSpec, FIELDS | {"changed": ["rate"]}, "here: changed names 'rate', which is no"),
-        (RunSpec, FIELDS | {"holdout": 1}, "here: holdout: Input should be less than 1, got 1"),
-        (RunSpec, FIELDS | {"seed": -1}, "here: seed: Input should be greater"),
-    ],
-)
-def test_what_is_wrong_is_said_in_one_line(
-    model: type[Values], fields: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ValidationError) as error:
-        model.parse(fields)
-    line = one_line(error.value, "here", model)
-    assert "\n" not in line
-    assert line.startswith(message)
-
-
-def test_require_keys_names_place_and_nearest_match() -> None:
-    require_keys(["lr", "epochs"], TrainSpec, "--train")
-    with pytest.raises(ValueError, match=r"^--train: unknown key 'Epoch', did you mean epochs\?$"):
-        require_keys(["lr", "Epoch"], TrainSpec, "--train")
 
 
 def test_specs_are_frozen() -> None:

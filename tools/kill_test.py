@@ -154,7 +154,7 @@ def written_at(results: Path, run: PlannedRun) -> int:
 
 def read(results: Path, run: PlannedRun) -> Record:
     """A run's record."""
-    return records.read(records.record_path(results, run.spec))
+    return records.read_record(records.record_path(results, run.spec))
 
 
 def same_curves(one: Path, other: Path, run: PlannedRun) -> bool:

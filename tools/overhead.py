@@ -35,18 +35,21 @@ import numpy as np
 import torch
 from rich.console import Console
 
-from pllbench.candidates import audit as candidates
-from pllbench.data import dataset as datasets
+from pllbench.candidates.audit import audit_candidates
+from pllbench.data.catalogue import DATASETS
+from pllbench.data.dataset import load_dataset
 from pllbench.grid.plan import PlannedRun, Selection, plan
 from pllbench.grid.protocol import Setting, default_protocol
 from pllbench.registry import load_method
-from pllbench.reports import aggregate as tables
-from pllbench.reports.formats import render as printing
+from pllbench.reports.aggregate import build_table
+from pllbench.reports.formats.render import to_text
+from pllbench.reports.report import report_table
 from pllbench.results import records
 from pllbench.results.records import Provenance, Record, Result
-from pllbench.runner.job import Job, execute
+from pllbench.runner.job import Job, RunOptions, execute
 from pllbench.runner.local_engine import LocalEngine
-from pllbench.runner.run_grid import Options, run_grid
+from pllbench.runner.progress import Display
+from pllbench.runner.run_grid import run_grid
 from pllbench.spec import RunSpec, round_rate
 from pllbench.training.task import make_task
 from pllbench.training.trainer import train
@@ -61,7 +64,7 @@ SEEDS = 5
 """Runs of a fabricated cell."""
 
 METHODS = ("cc", "rc", "proden", "dpll", "ncpd", "asyco", "syco", "pico", "asyco-no-refinement")
-DATASETS = ("digits", "cnae9", "cifar10", "mnist")
+DATA = ("digits", "cnae9", "cifar10", "mnist")
 
 
 # Runs.
@@ -80,15 +83,16 @@ def time_runs(number: int, jobs: int) -> dict[str, float]:
     """Milliseconds a run."""
     engine = LocalEngine(jobs)
     with tempfile.TemporaryDirectory() as folder:
-        options = Options(Path(folder), Path(folder), "cpu")
+        options = RunOptions(Path(folder), Path(folder), "cpu")
         terminal = Console(file=io.StringIO(), force_terminal=True)
-        run_grid(tiny(number, WARM_UP), engine, options, terminal)
+        run_grid(tiny(number, WARM_UP), engine, options, Display(terminal))
         wall, clock = time.perf_counter(), time.process_time()
         planned = tiny(0, number)
-        summary = run_grid(planned, engine, options, terminal)
+        summary = run_grid(planned, engine, options, Display(terminal))
         engine.close()
-        found, _ = records.query(options.results)
-        printing.to_text(tables.build(found, default_protocol(), planned=planned), "markdown")
+        found, _ = records.read_records(options.results)
+        table = build_table(found, default_protocol(), planned=planned)
+        to_text(report_table(table), "markdown")
         runner, wall = time.process_time() - clock, time.perf_counter() - wall
     assert summary.done == number, summary.failed
     work = time_work([run.spec for run in planned[:TURNS]])
@@ -104,7 +108,7 @@ def time_runs(number: int, jobs: int) -> dict[str, float]:
 
 def time_work(specs: Sequence[RunSpec]) -> dict[str, float]:
     """Median processor time in milliseconds of a run's parts, and of `execute` beyond them."""
-    dataset, cls = datasets.load("digits", Path()), load_method(specs[0].method)
+    dataset, cls = load_dataset(DATASETS["digits"], Path()), load_method(specs[0].method)
     found: dict[str, list[float]] = {"worker_ms": [], "task_ms": [], "training_ms": []}
     with tempfile.TemporaryDirectory() as folder:
         for spec in specs:
@@ -113,7 +117,8 @@ def time_work(specs: Sequence[RunSpec]) -> dict[str, float]:
             clocks.append(time.process_time())
             train(spec, cls, task)
             clocks.append(time.process_time())
-            execute(Job(spec, Path(), "cpu", checkpoint=Path(folder) / "checkpoint.pt"))
+            options = RunOptions(Path(folder), Path(), "cpu")
+            execute(Job(spec, DATASETS["digits"], options, Path(folder) / "checkpoint.pt"))
             clocks.append(time.process_time())
             parts = 1000 * np.diff(clocks)
             for name, value in zip(("task_ms", "training_ms"), parts, strict=False):
@@ -128,9 +133,9 @@ def time_work(specs: Sequence[RunSpec]) -> dict[str, float]:
 def fabricated(number: int) -> Iterator[RunSpec]:
     """Specs of `number` runs of a grid, `SEEDS` of each cell."""
     cells = -(-number // SEEDS)
-    rates = -(-cells // (len(METHODS) * len(DATASETS)))
+    rates = -(-cells // (len(METHODS) * len(DATA)))
     q = tuple(round_rate((i + 1) / (rates + 1)) for i in range(rates))
-    planned = plan(Selection(methods=METHODS, datasets=DATASETS, q=q, seeds=(0,)))[:cells]
+    planned = plan(Selection(methods=METHODS, datasets=DATA, q=q, seeds=(0,)))[:cells]
     specs = (run.spec.model_copy(update={"seed": s}) for run in planned for s in range(SEEDS))
     for spec, _ in zip(specs, range(number), strict=False):
         yield spec
@@ -142,7 +147,7 @@ def fabricate(folder: Path, number: int) -> None:
     names = ("accuracy", "class_noise", "loss", "lr", "pairwise_noise")
     np.savez_compressed(curves, **dict.fromkeys(names, np.linspace(0, 1, 200)))  # type: ignore[arg-type]
     sets = np.eye(10, dtype=np.bool_)
-    audit = candidates.audit(sets, np.arange(10))
+    audit = audit_candidates(sets, np.arange(10))
     for place, spec in enumerate(fabricated(number)):
         accuracy = place % 97 / 97
         record = Record(

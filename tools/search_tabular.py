@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pllbench.data.catalogue import DATASETS
+from pllbench.grid.benchmark import load_benchmark
 from pllbench.grid.plan import PlannedRun, Selection, plan
-from pllbench.grid.protocol import load_benchmark
 from pllbench.results import records
 from pllbench.results.curves import read_curves
 

@@ -41,18 +41,20 @@ from torch import Tensor, nn
 from torchvision import transforms
 from torchvision.transforms.functional import to_pil_image
 
-from pllbench.data import dataset as datasets
 from pllbench.data.catalogue import DATASETS
-from pllbench.data.dataset import Dataset
+from pllbench.data.dataset import load_dataset
+from pllbench.data.readers.base import Dataset
 from pllbench.grid.plan import Selection, plan
 from pllbench.grid.protocol import Setting
 from pllbench.method import Batch, Method, Network
 from pllbench.registry import load_method, method_entries
 from pllbench.spec import ViewSpec
 from pllbench.training.loader import CHUNK, Loader
+from pllbench.training.step import take_step
 from pllbench.training.task import Task, make_task
-from pllbench.training.trainer import build
-from pllbench.views.roles import Views, image_statistics
+from pllbench.training.trainer import build_method
+from pllbench.views.roles import Views
+from pllbench.views.scaling import image_statistics
 
 BATCH = 64
 TURNS = 3
@@ -66,7 +68,7 @@ STEPS = {"resnet18": 1}
 def cifar10(num_rows: int, data_dir: Path, num_test: int = 1) -> Dataset:
     """The first training images of CIFAR-10, or random ones."""
     try:
-        whole = datasets.load("cifar10", data_dir)
+        whole = load_dataset(DATASETS["cifar10"], data_dir)
     except ValueError:
         generator = torch.Generator().manual_seed(0)
         shape = (num_rows + num_test, 3, 32, 32)
@@ -74,7 +76,7 @@ def cifar10(num_rows: int, data_dir: Path, num_test: int = 1) -> Dataset:
         y = torch.randint(10, shape[:1], generator=generator)
     else:
         x, y = whole.x[: num_rows + num_test].clone(), whole.y[: num_rows + num_test]
-    return Dataset("cifar10", x, y, 10, split_by="fixed", num_train=num_rows)
+    return Dataset(DATASETS["cifar10"], x, y, 10, num_train=num_rows)
 
 
 # Views.
@@ -110,14 +112,13 @@ def time_views(dataset: Dataset) -> dict[str, float]:
     """Microseconds of processor time an image, ours and PIL's, and the ratio."""
     x = dataset.x[:CHUNK]
     spec = ViewSpec()
-    views = Views("image", spec, image_statistics(x, DATASETS["cifar10"], spec))
+    views = Views("image", spec, image_statistics(x, DATASETS["cifar10"].pixels, spec))
     images = [to_pil_image(image) for image in x[:500]]
     found: dict[str, list[float]] = {}
     for turn in range(TURNS + 1):  # the first warms up
         for role, transform in pil_views().items():
-            generator = torch.Generator().manual_seed(turn)
             clock = time.process_time()
-            views.draw(role, x, generator)
+            views.draw(role, x, turn)
             middle = time.process_time()
             for image in images:
                 transform(image)
@@ -160,12 +161,7 @@ class Contender:
 
     def step(self, batch: Batch) -> None:
         """What the trainer does with a batch."""
-        loss = self.method.loss(batch).loss
-        self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        self.optimizer.step()
-        with torch.no_grad():
-            self.method.after_step(batch)
+        take_step(self.method, batch, self.optimizer)
 
     def bare_step(self, passes: Iterable[Pass]) -> None:
         """The passes of a step alone, and the optimizer's step."""
@@ -194,7 +190,7 @@ def contender(
     )
     [run] = plan(selection)
     task: Task = make_task(run.spec, dataset, device)
-    method = build(run.spec, load_method(name), task)
+    method = build_method(run.spec, load_method(name), task)
     method.epoch = run.spec.train.epochs * 6 // 10
     loader = Loader(task.x, task.candidates, task.views, method.views, BATCH, seed=0)
     with torch.no_grad():

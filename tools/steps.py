@@ -12,22 +12,27 @@ import json
 import statistics
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+from unittest.mock import patch
 
 import torch
 
-from pllbench.data import dataset as datasets
+from pllbench.data.dataset import load_dataset
 from pllbench.grid.plan import Selection, plan
 from pllbench.method import Method
 from pllbench.registry import load_method
 from pllbench.training.loader import Loader
+from pllbench.training.step import take_step
 from pllbench.training.task import make_task
-from pllbench.training.trainer import build
+from pllbench.training.trainer import build_method
 
 METHODS = ("cc", "supervised", "rc", "proden", "dpll", "ncpd", "asyco", "syco", "pico")
 PHASES = ("views", "loss", "backward", "optimizer", "after_step")
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +48,8 @@ def contender(name: str, data_dir: Path) -> Contender:
     """`name` on BirdSong under the protocol, but at batch 64 for all, so that steps compare."""
     [run] = plan(Selection(methods=(name,), datasets=("birdsong",), seeds=(0,)))
     spec = run.spec
-    task = make_task(spec, datasets.load(spec.dataset, data_dir), torch.device("cpu"))
-    method = build(spec, load_method(name), task)
+    task = make_task(spec, load_dataset(run.data, data_dir), torch.device("cpu"))
+    method = build_method(spec, load_method(name), task)
     method.epoch = spec.train.epochs * 6 // 10
     loader = Loader(task.x, task.candidates, task.views, method.views, 64, seed=0)
     with torch.no_grad():
@@ -56,28 +61,30 @@ def contender(name: str, data_dir: Path) -> Contender:
 def one_epoch(entry: Contender, epoch: int) -> dict[str, float]:
     """Microseconds a step, by phase."""
     spent: defaultdict[str, float] = defaultdict(float)
-    method, steps = entry.method.train(), 0
-    clock = time.perf_counter()
 
-    def lap(phase: str) -> None:
-        nonlocal clock
-        now = time.perf_counter()
-        spent[phase] += now - clock
-        clock = now
+    def timed(phase: str, function: Callable[..., R]) -> Callable[..., R]:
+        def call(*arguments: Any) -> R:
+            clock = time.perf_counter()
+            result = function(*arguments)
+            spent[phase] += time.perf_counter() - clock
+            return result
 
-    for batch in entry.loader.epoch(epoch):
-        lap("views")
-        step = method.loss(batch)
-        lap("loss")
-        entry.optimizer.zero_grad(set_to_none=True)
-        step.loss.backward()
-        lap("backward")
-        entry.optimizer.step()
-        lap("optimizer")
-        with torch.no_grad():
-            method.after_step(batch)
-        lap("after_step")
-        steps += 1
+        return call
+
+    method, optimizer, steps = entry.method.train(), entry.optimizer, 0
+    batches = entry.loader.epoch(epoch)
+    draw = timed("views", lambda: next(batches, None))
+    with (
+        patch.object(method, "loss", timed("loss", method.loss)),
+        patch.object(method, "after_step", timed("after_step", method.after_step)),
+        patch.object(optimizer, "step", timed("optimizer", optimizer.step)),
+    ):
+        step = timed("step", take_step)
+        while batch := draw():
+            step(method, batch, optimizer)
+            steps += 1
+    parts = spent["loss"] + spent["after_step"] + spent["optimizer"]
+    spent["backward"] = spent.pop("step") - parts
     return {phase: 1e6 * spent[phase] / steps for phase in PHASES}
 
 

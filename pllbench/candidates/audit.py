@@ -1,7 +1,6 @@
-"""Candidate sets: generated or given, the check of what comes in, the audit of what came out.
+"""The check of candidate sets that come in, and the audit of those that came out.
 
-A process (`processes.py`) turns true labels into candidate sets. Data sets with real candidate sets
-pass through `check` alone. Letters in shape comments: N instances, C classes.
+Letters in shape comments: N instances, C classes.
 """
 
 import hashlib
@@ -10,19 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from pllbench.candidates.processes import (
-    PROCESSES,
     Candidates,
     Labels,
-    Logits,
-    Truth,
-    require_possible,
 )
-from pllbench.seeds import stream_seed
-from pllbench.spec import CandidateSpec
-from pllbench.validation import Values
+from pllbench.validation import StrictModel
 
 
-class Audit(Values):
+class Audit(StrictModel):
     """What the candidate sets of the training rows look like."""
 
     num_rows: int
@@ -41,44 +34,7 @@ class Audit(Values):
     """SHA-256 (16 hex digits) of the candidate matrix."""
 
 
-def generate(
-    y: Labels,
-    num_classes: int,
-    spec: CandidateSpec,
-    seed: int,
-    *,
-    superclasses: tuple[int, ...] = (),
-    logits: Logits | None = None,
-) -> Candidates:
-    """Candidate sets [N, C] of the true labels `y`, by the process that `spec` names.
-
-    The random stream depends on the seed and the process alone. So at one seed the sets of a
-    process are nested in its rate where the process can give that, and torch's generators are
-    neither read nor moved.
-
-    Args:
-        y: true labels [N].
-        num_classes: C.
-        spec: process and rate.
-        seed: of the random stream.
-        superclasses: superclass of each class [C]; empty where classes have none.
-        logits: scores [N, C] of an annotator, for instance-dependent sets.
-
-    Raises:
-        ValueError: fewer than two classes, a label outside 0..C-1, or something that the process
-            needs is not there.
-    """
-    require_possible(spec, num_classes, superclasses)
-    if len(y) and not 0 <= y.min() <= y.max() < num_classes:
-        raise ValueError(
-            f"true labels must be 0..{num_classes - 1}, they run from {y.min()} to {y.max()}"
-        )
-    rng = np.random.default_rng(stream_seed(seed, "candidates", spec.process))
-    truth = Truth(y, num_classes, superclasses, logits)
-    return PROCESSES[spec.process](truth, spec, rng)
-
-
-def check(candidates: Candidates, y: Labels, *, noisy: bool, where: str) -> None:
+def check_candidates(candidates: Candidates, y: Labels, *, noisy: bool, where: str) -> None:
     """Refuse candidate sets that no method can learn from; rows are counted from 0.
 
     Args:
@@ -116,7 +72,7 @@ def holds_true(candidates: Candidates, y: Labels) -> npt.NDArray[np.bool_]:
     return found
 
 
-def audit(candidates: Candidates, y: Labels) -> Audit:
+def audit_candidates(candidates: Candidates, y: Labels) -> Audit:
     """Facts about candidate sets [N, C] of rows with true labels `y` [N]; N is at least 1."""
     num_rows, num_classes = candidates.shape
     sizes = candidates.sum(axis=1)
@@ -129,11 +85,11 @@ def audit(candidates: Candidates, y: Labels) -> Audit:
         singletons=float((sizes == 1).mean()),
         full=float((sizes == num_classes).mean()),
         without_true=float((~holds_true(candidates, y)).mean()),
-        digest=digest(candidates),
+        digest=candidate_digest(candidates),
     )
 
 
-def digest(candidates: Candidates) -> str:
+def candidate_digest(candidates: Candidates) -> str:
     """First 16 hex digits of the SHA-256 over shape and packed bits of candidate sets [N, C]."""
     shape = f"{candidates.shape[0]}x{candidates.shape[1]}:".encode()
     return hashlib.sha256(shape + np.packbits(candidates).tobytes()).hexdigest()[:16]

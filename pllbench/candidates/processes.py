@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from pllbench.seeds import stream_seed
 from pllbench.spec import CandidateSpec, Policy, Process
 
 Labels = npt.NDArray[np.int64]
@@ -27,7 +28,7 @@ Logits = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
-class Truth:
+class TrueLabels:
     """What a process may know.
 
     Attributes:
@@ -43,7 +44,7 @@ class Truth:
     logits: Logits | None = None
 
 
-def uniform(truth: Truth, spec: CandidateSpec, rng: np.random.Generator) -> Candidates:
+def uniform(truth: TrueLabels, spec: CandidateSpec, rng: np.random.Generator) -> Candidates:
     """Every wrong label is a candidate with probability q, independently; then the policy.
 
     Drawn as the number of wrong labels (the inverse of the size law at one uniform number a row)
@@ -53,41 +54,43 @@ def uniform(truth: Truth, spec: CandidateSpec, rng: np.random.Generator) -> Cand
     Expected number of candidates, with n = C - 1:
         free: 1 + nq; force: 1 + nq + (1 - q)^n; resample: 1 + nq / (1 - (1 - q)^n).
     """
-    law = size_law(truth.num_classes - 1, rate(spec), spec.policy)
-    return with_sizes(truth, draw_sizes(law, len(truth.y), rng), rng)
+    weights = size_weights(truth.num_classes - 1, rate(spec), spec.policy)
+    return with_sizes(truth, draw_sizes(weights, len(truth.y), rng), rng)
 
 
-def size_law(num_wrong: int, q: float, policy: Policy) -> npt.NDArray[np.float64]:
+def size_weights(num_wrong: int, q: float, policy: Policy) -> npt.NDArray[np.float64]:
     """Weights [num_wrong + 1] of 0, 1, ... wrong candidates in a row: probabilities up to scale.
 
     `free` is the binomial law (PiCO); `force` gives a row without a wrong candidate one of them
     (PRODEN, DPLL, AsyCo); `resample` draws such a row again (VALEN).
 
     Raises:
-        ValueError: `resample` with q = 0, which would draw for ever.
+        ValueError: `resample` with q = 0, which would never end.
     """
     from scipy import stats  # half a second, which commands that only read records do not pay
 
-    law: npt.NDArray[np.float64] = stats.binom.pmf(np.arange(num_wrong + 1), num_wrong, q)
+    weights: npt.NDArray[np.float64] = stats.binom.pmf(np.arange(num_wrong + 1), num_wrong, q)
     if policy == "force":
-        law[1] += law[0]
+        weights[1] += weights[0]
     if policy != "free":
-        law[0] = 0.0
-    if not law.any():
+        weights[0] = 0.0
+    if not weights.any():
         raise ValueError(f"q = {q:g} never gives a wrong candidate: policy 'resample' needs q > 0")
-    return law
+    return weights
 
 
 def draw_sizes(
-    law: npt.NDArray[np.float64], num_rows: int, rng: np.random.Generator
+    weights: npt.NDArray[np.float64], num_rows: int, rng: np.random.Generator
 ) -> npt.NDArray[np.int64]:
     """Numbers of wrong candidates [num_rows], by their weights from 0 on."""
-    cdf = np.cumsum(law)
+    cdf = np.cumsum(weights)
     cdf /= cdf[-1]  # exactly 1 at its end, so that every draw below 1 finds a size
     return np.searchsorted(cdf, rng.random(num_rows), side="right")
 
 
-def with_sizes(truth: Truth, sizes: npt.NDArray[np.int64], rng: np.random.Generator) -> Candidates:
+def with_sizes(
+    truth: TrueLabels, sizes: npt.NDArray[np.int64], rng: np.random.Generator
+) -> Candidates:
     """The true label and `sizes` [N] distinct wrong labels in each row, all equally likely."""
     y, num_wrong = truth.y, truth.num_classes - 1
     order = rng.random((len(y), num_wrong)).argsort(axis=1)  # [N, C-1], a permutation a row
@@ -103,7 +106,7 @@ def with_true(candidates: Candidates, y: Labels) -> Candidates:
     return candidates
 
 
-def uniform_set(truth: Truth, spec: CandidateSpec, rng: np.random.Generator) -> Candidates:
+def uniform_set(truth: TrueLabels, spec: CandidateSpec, rng: np.random.Generator) -> Candidates:
     """Every set that holds the true label, but the full one, is equally likely.
 
     `sizes = "code"` follows the code of the process's authors instead: sizes are those of a random
@@ -114,8 +117,8 @@ def uniform_set(truth: Truth, spec: CandidateSpec, rng: np.random.Generator) -> 
         from scipy import stats
 
         num = truth.num_classes
-        law: npt.NDArray[np.float64] = stats.binom.pmf(np.arange(1, num), num, 0.5)
-        return with_sizes(truth, draw_sizes(law, num_rows, rng), rng)
+        weights: npt.NDArray[np.float64] = stats.binom.pmf(np.arange(1, num), num, 0.5)
+        return with_sizes(truth, draw_sizes(weights, num_rows, rng), rng)
     wrong = rng.random((num_rows, num_wrong)) < 0.5
     while (full := np.flatnonzero(wrong.all(axis=1))).size:
         wrong[full] = rng.random((len(full), num_wrong)) < 0.5
@@ -125,7 +128,7 @@ def uniform_set(truth: Truth, spec: CandidateSpec, rng: np.random.Generator) -> 
     return with_true(candidates, truth.y)
 
 
-def pair(truth: Truth, spec: CandidateSpec, rng: np.random.Generator) -> Candidates:
+def pair(truth: TrueLabels, spec: CandidateSpec, rng: np.random.Generator) -> Candidates:
     """The next class is a candidate with probability q; after the last comes the first."""
     candidates = np.zeros((len(truth.y), truth.num_classes), dtype=np.bool_)
     neighbour = (truth.y + 1) % truth.num_classes
@@ -133,20 +136,20 @@ def pair(truth: Truth, spec: CandidateSpec, rng: np.random.Generator) -> Candida
     return with_true(candidates, truth.y)
 
 
-def hierarchical(truth: Truth, spec: CandidateSpec, rng: np.random.Generator) -> Candidates:
+def hierarchical(truth: TrueLabels, spec: CandidateSpec, rng: np.random.Generator) -> Candidates:
     """Every other class of the true label's superclass is a candidate with probability q."""
     groups = np.asarray(truth.superclasses)
     related = groups[truth.y][:, None] == groups  # [N, C]
     return with_true(related & (rng.random(related.shape) < rate(spec)), truth.y)
 
 
-def controlled(truth: Truth, spec: CandidateSpec, rng: np.random.Generator) -> Candidates:
+def controlled(truth: TrueLabels, spec: CandidateSpec, rng: np.random.Generator) -> Candidates:
     """With probability q exactly `num_wrong` wrong labels, else none: (p, r) of the literature."""
     happens = rng.random(len(truth.y)) < rate(spec)
     return with_sizes(truth, np.where(happens, spec.num_wrong, 0), rng)
 
 
-def noisy(truth: Truth, spec: CandidateSpec, rng: np.random.Generator) -> Candidates:
+def noisy(truth: TrueLabels, spec: CandidateSpec, rng: np.random.Generator) -> Candidates:
     """Uniform flipping, then the true label is left out with probability `eta`."""
     candidates = uniform(truth, spec, rng)
     out = np.flatnonzero(rng.random(len(truth.y)) < spec.eta)
@@ -154,7 +157,7 @@ def noisy(truth: Truth, spec: CandidateSpec, rng: np.random.Generator) -> Candid
     return candidates
 
 
-def instance(truth: Truth, spec: CandidateSpec, rng: np.random.Generator) -> Candidates:
+def instance(truth: TrueLabels, spec: CandidateSpec, rng: np.random.Generator) -> Candidates:
     """Wrong labels that an annotator finds likely for this very instance are more often candidates.
 
     Raises:
@@ -209,7 +212,9 @@ def rate(spec: CandidateSpec) -> float:
     return spec.q
 
 
-PROCESSES: Mapping[Process, Callable[[Truth, CandidateSpec, np.random.Generator], Candidates]] = {
+PROCESSES: Mapping[
+    Process, Callable[[TrueLabels, CandidateSpec, np.random.Generator], Candidates]
+] = {
     "uniform": uniform,
     "uniform-set": uniform_set,
     "pair": pair,
@@ -219,3 +224,24 @@ PROCESSES: Mapping[Process, Callable[[Truth, CandidateSpec, np.random.Generator]
     "instance": instance,
 }
 """Generating processes by the name that a candidate setting gives."""
+
+
+def generate(truth: TrueLabels, spec: CandidateSpec, seed: int) -> Candidates:
+    """Candidate sets [N, C] of true labels, by the process that `spec` names.
+
+    The random stream depends on the seed and the process alone. So at one seed the sets of a
+    process are nested in its rate where the process can give that, and torch's generators are
+    neither read nor moved.
+
+    Raises:
+        ValueError: fewer than two classes, a label outside 0..C-1, or something that the process
+            needs is not there.
+    """
+    y, num_classes = truth.y, truth.num_classes
+    require_possible(spec, num_classes, truth.superclasses)
+    if len(y) and not 0 <= y.min() <= y.max() < num_classes:
+        raise ValueError(
+            f"true labels must be 0..{num_classes - 1}, they run from {y.min()} to {y.max()}"
+        )
+    rng = np.random.default_rng(stream_seed(seed, "candidates", spec.process))
+    return PROCESSES[spec.process](truth, spec, rng)

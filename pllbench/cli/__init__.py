@@ -1,1 +1,4 @@
-"""The command line: one file a command, and what commands share. Calls `pllbench.api`."""
+"""The command line: one file a command, and what commands share (`selection`, `console`).
+
+Commands read flags, call `pllbench.api` and print; nothing is computed here.
+"""

@@ -3,36 +3,41 @@
 Needs no torch, except for benchmarks, whose runs are counted.
 """
 
-from enum import StrEnum
+import json
 from pathlib import Path
-from typing import get_args
+from typing import Annotated, Literal, get_args
 
+import typer
+
+from pllbench.cli.selection import Json, ResultsDir
 from pllbench.data.catalogue import DATASETS
 from pllbench.grid import protocol
-from pllbench.registry import describe, method_entries
+from pllbench.grid.benchmark import benchmark_names, load_benchmark
+from pllbench.registry import describe_entry, method_entries
 from pllbench.spec import NetworkName, Process
 
-Kind = StrEnum("Kind", ["methods", "variants", "datasets", "networks", "candidates", "benchmarks"])
+Listed = Literal["methods", "variants", "datasets", "networks", "candidates", "benchmarks"]
 
-Row = dict[str, object]
+ListRow = dict[str, object]
 
 
-def rows(kind: Kind, results: Path) -> list[Row]:
+def rows(kind: Listed, results: Path) -> list[ListRow]:
     """One row for each thing of a kind; its `name` is what flags take.
 
     Benchmarks say how many of their runs have a record in the folder `results`.
     """
     match kind:
-        case Kind.methods:
+        case "methods":
             return [
-                {"name": name, "from": describe(entry)} for name, entry in method_entries().items()
+                {"name": name, "from": describe_entry(entry)}
+                for name, entry in method_entries().items()
             ]
-        case Kind.variants:
+        case "variants":
             return [
                 {"name": name, "base": variant.base, "label": variant.label}
                 for name, variant in protocol.default_protocol().variants.items()
             ]
-        case Kind.datasets:
+        case "datasets":
             return [
                 {
                     "name": name,
@@ -43,25 +48,25 @@ def rows(kind: Kind, results: Path) -> list[Row]:
                 }
                 for name, info in DATASETS.items()
             ]
-        case Kind.networks:
+        case "networks":
             return [{"name": name} for name in get_args(NetworkName)]
-        case Kind.candidates:
+        case "candidates":
             return [{"name": name} for name in get_args(Process)]
-        case Kind.benchmarks:
+        case "benchmarks":
             return _benchmarks(results)
 
 
-def _benchmarks(results: Path) -> list[Row]:
+def _benchmarks(results: Path) -> list[ListRow]:
     """The benchmarks, and how far each is: runs, runs done, and an estimate of the hours left."""
     from pllbench.grid.plan import Selection, plan
     from pllbench.results import records
-    from pllbench.results.status import outlook
+    from pllbench.results.status import estimate
 
-    found, _ = records.query(results)
-    listed: list[Row] = []
-    for name in protocol.benchmark_names():
-        benchmark = protocol.load_benchmark(name)
-        far = outlook(plan(Selection(benchmark=benchmark)), found)
+    found, _ = records.read_records(results)
+    listed: list[ListRow] = []
+    for name in benchmark_names():
+        benchmark = load_benchmark(name)
+        far = estimate(plan(Selection(benchmark=benchmark)), found)
         listed.append(
             {
                 "name": name,
@@ -73,3 +78,18 @@ def _benchmarks(results: Path) -> list[Row]:
             }
         )
     return listed
+
+
+def list_(
+    what: Annotated[Listed, typer.Argument()],
+    results: ResultsDir = Path("results"),
+    as_json: Json = False,
+) -> None:
+    """List what the command line can name."""
+    from pllbench.cli import console
+
+    listed = rows(what, results)
+    if as_json:
+        console.write(json.dumps(listed, indent=1) + "\n")
+    else:
+        console.show_columns(listed)

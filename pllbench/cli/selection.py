@@ -3,26 +3,32 @@
 import inspect
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import wraps
-from typing import Annotated, Any, get_type_hints
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 from pydantic import ConfigDict, JsonValue, TypeAdapter, ValidationError
 
-from pllbench.grid import resolve as resolution
+from pllbench.cli.console import warn_uncounted
+from pllbench.grid.benchmark import load_benchmark
 from pllbench.grid.plan import PlannedRun, Selection, plan
-from pllbench.grid.protocol import Setting, When, load_benchmark
-from pllbench.spec import (
-    CandidateSpec,
-    TrainSpec,
-    ViewSpec,
-    one_line,
-    round_rate,
-    takes_rate,
-)
-from pllbench.validation import Values
+from pllbench.grid.protocol import Setting, When
+from pllbench.spec import CandidateSpec, TrainSpec, ViewSpec, round_rate, takes_rate
+from pllbench.validation import FieldError, StrictModel, one_line
+
+if TYPE_CHECKING:
+    from pllbench.api import Results
+
+ResultsDir = Annotated[Path, typer.Option("--results", help="Folder of records.", metavar="DIR")]
+DataDir = Annotated[
+    Path, typer.Option("--data-dir", help="Folder of the data sets.", envvar="PLLBENCH_DATA")
+]
+Output = Annotated[Path | None, typer.Option("--output", help="File to write.", metavar="FILE")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 _PANEL = "Selection"
 _VALUE: TypeAdapter[JsonValue] = TypeAdapter(JsonValue, config=ConfigDict(allow_inf_nan=False))
@@ -88,20 +94,42 @@ class SelectionFlags:
             benchmark=None if self.benchmark is None else load_benchmark(self.benchmark),
             methods=names(self.methods, "--methods"),
             datasets=names(self.datasets, "--datasets"),
-            q=tuple(rate(text) for text in names(self.q, "--q")),
+            q=tuple(noise_rate(text) for text in names(self.q, "--q")),
             seeds=() if self.seeds is None else seeds(self.seeds),
             flags=tuple(self._settings()),
         )
 
-    def planned(self) -> tuple[Selection, list[PlannedRun]]:
-        """What they ask for, and its runs.
+    def planned(self) -> list[PlannedRun]:
+        """The runs that they ask for.
 
         Raises:
             ValueError: a flag, or something in the benchmark's file, is wrong; it is named.
         """
-        selection = self.selection()
+        with self._named():
+            return plan(self.selection())
+
+    def load(self, folder: Path) -> "Results":
+        """The finished runs of what they select, of the whole folder without flags.
+
+        Files that are no readable records are named on standard error.
+
+        Raises:
+            ValueError: the selection is wrong, or there is no such folder.
+        """
+        from pllbench import api
+
+        with self._named():
+            loaded = api.load(folder, self.selection() if self.given else None)
+        warn_uncounted(file.reason for file in loaded.unreadable)
+        return loaded
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Say which benchmark an error is in, where it is in no flag."""
         try:
-            return selection, plan(selection)
+            yield
+        except FieldError:
+            raise
         except ValueError as error:
             if self.benchmark is None or str(error).startswith("--"):
                 raise
@@ -111,24 +139,24 @@ class SelectionFlags:
         found: list[Setting] = []
         named: dict[str, JsonValue] = {"epochs": self.epochs, "network": self.network}
         train = [(f"--{key} {value}", key, value) for key, value in named.items()]
-        train += [(f"--train {text}", *pair(text, "--train")) for text in self.train or []]
+        train += [(f"--train {text}", *key_value(text, "--train")) for text in self.train or []]
         for reason, key, value in train:
             if value is not None:
                 require_valid({key: value}, TrainSpec, reason)
                 found.append(Setting(reason=reason, train={key: value}))
         for text in self.view or []:
-            key, value = pair(text, "--view")
+            key, value = key_value(text, "--view")
             require_valid({key: value}, ViewSpec, f"--view {text}")
             found.append(Setting(reason=f"--view {text}", views={key: value}))
         for text in self.set_ or []:
-            target, value = pair(text, "--set")
+            target, value = key_value(text, "--set")
             method, _, key = target.partition(".")
             if not (method and key):
                 raise ValueError(f"--set {text}: must be METHOD.KEY=VALUE")
             when = When(method=(method,))
             found.append(Setting(reason=f"--set {text}", when=when, hparams={key: value}))
         if self.candidates is not None:
-            found.append(candidates(self.candidates))
+            found.append(candidate_setting(self.candidates))
         if self.holdout is not None:
             reason = f"--holdout {self.holdout:g}"
             require_valid({"holdout": self.holdout}, Setting, reason)
@@ -166,7 +194,7 @@ def with_selection(command: Callable[..., None]) -> Callable[..., None]:
     return wrapper
 
 
-def require_valid(values: Mapping[str, object], model: type[Values], flag: str) -> None:
+def require_valid(values: Mapping[str, object], model: type[StrictModel], flag: str) -> None:
     """Raise ValueError, naming the flag, if `values` are no fields of `model` or do not fit them.
 
     The resolved run is validated again; here the flag is known.
@@ -189,7 +217,7 @@ def names(text: str | None, flag: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(parts))
 
 
-def rate(text: str) -> float:
+def noise_rate(text: str) -> float:
     """A noise rate.
 
     Raises:
@@ -221,7 +249,7 @@ def seeds(text: str) -> tuple[int, ...]:
     return tuple(range(numbers[0]))
 
 
-def pair(text: str, flag: str) -> tuple[str, JsonValue]:
+def key_value(text: str, flag: str) -> tuple[str, JsonValue]:
     """KEY=VALUE; a value is read as TOML (numbers, true, lists), else as text.
 
     Raises:
@@ -245,7 +273,7 @@ def _as_toml(value: str) -> object:
     return found["value"] if found.keys() == {"value"} else value.strip()
 
 
-def candidates(text: str) -> Setting:
+def candidate_setting(text: str) -> Setting:
     """PROCESS or PROCESS:key=value,... as a setting.
 
     Raises:
@@ -253,25 +281,11 @@ def candidates(text: str) -> Setting:
     """
     process, colon, options = text.partition(":")
     listed = names(options if colon else None, "--candidates")
-    values = dict(pair(part, "--candidates") for part in listed)
+    values = dict(key_value(part, "--candidates") for part in listed)
     for key, place in (("process", "before the colon"), ("q", "in --q")):
         if key in values:
             raise ValueError(f"--candidates {text}: {key} does not belong there but {place}")
     values["process"] = process
-    rated = takes_rate(process, values.get("rule", "mean_rate"))
-    require_valid(values | ({"q": 0.5} if rated else {}), CandidateSpec, f"--candidates {text}")
+    rate: dict[str, JsonValue] = {"q": 0.5} if takes_rate(values) else {}
+    require_valid(values | rate, CandidateSpec, f"--candidates {text}")
     return Setting(reason=f"--candidates {text}", candidates=values)
-
-
-def candidate_spec(text: str, q: float | None) -> CandidateSpec:
-    """The candidate process of a --candidates flag at the rate `q`, if it takes one.
-
-    Raises:
-        ValueError: as `candidates`, or the process is not possible at this rate.
-    """
-    setting = candidates(text)
-    try:
-        return resolution.candidate_spec(setting, q)
-    except ValidationError as error:
-        where = setting.reason if q is None else f"{setting.reason}, q = {q:g}"
-        raise ValueError(one_line(error, where, CandidateSpec)) from error

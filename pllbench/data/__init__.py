@@ -1,1 +1,5 @@
-"""Data sets: the catalogue, custom data, tensors, split and audit. Views are `pllbench.views`."""
+"""Data sets: the catalogue, custom data, tensors, splits, audits.
+
+Scaling and augmentation are views, in `pllbench.views`; candidate sets that are generated are in
+`pllbench.candidates`.
+"""

@@ -1,63 +1,110 @@
 """Facts about a data set and the candidate sets that a run would train on."""
 
+import hashlib
 from pathlib import Path
 
-from pllbench.candidates import audit as candidate_sets
-from pllbench.cli.selection import candidate_spec
-from pllbench.data import dataset as datasets
-from pllbench.data.catalogue import DATASETS
-from pllbench.data.custom import inspect, is_path
-from pllbench.grid.protocol import DEFAULT_RATES, default_protocol
-from pllbench.spec import PROCESS_OPTIONS
+import numpy as np
+
+from pllbench.candidates.audit import audit_candidates
+from pllbench.candidates.processes import TrueLabels, generate
+from pllbench.data.catalogue import DatasetInfo
+from pllbench.data.dataset import load_dataset, split
+from pllbench.data.readers.base import Dataset
+from pllbench.spec import CandidateSpec
+from pllbench.validation import StrictModel
+
+
+class DataAudit(StrictModel):
+    """What a data set looks like; rows whose features are equal are duplicates."""
+
+    name: str
+    num_rows: int
+    num_features: int
+    num_classes: int
+    absent_classes: tuple[int, ...]
+    """Classes that are nobody's true label."""
+    constant_columns: int
+    zero_rows: int
+    """Rows whose features are all zero."""
+    duplicate_rows: int
+    """Rows that repeat an earlier row."""
+    num_train: int
+    num_test: int
+    leaked_rows: int
+    """Test rows whose features also stand in a training row, at the given seed."""
+    digest: str
+    """SHA-256 (16 hex digits) of features, true labels and candidate sets."""
+
+
+def describe(dataset: Dataset, seed: int) -> DataAudit:
+    """Facts about a data set, and about its split at `seed`."""
+    x = dataset.x.flatten(1).numpy()
+    if dataset.x.is_floating_point():
+        x = x + 0.0  # -0.0 and 0.0 are one value and two byte patterns
+    rows = [hashlib.blake2b(row.tobytes(), digest_size=16).digest() for row in x]
+    train, test = split(dataset, seed)
+    train_rows = {rows[i] for i in train.tolist()}
+    occurs = set(dataset.y.tolist())
+    return DataAudit(
+        name=dataset.info.name,
+        num_rows=len(x),
+        num_features=x.shape[1],
+        num_classes=dataset.num_classes,
+        absent_classes=tuple(k for k in range(dataset.num_classes) if k not in occurs),
+        constant_columns=int((x == x[0]).all(axis=0).sum()),
+        zero_rows=int((x == 0).all(axis=1).sum()),
+        duplicate_rows=len(rows) - len(set(rows)),
+        num_train=len(train),
+        num_test=len(test),
+        leaked_rows=sum(rows[i] in train_rows for i in test.tolist()),
+        digest=_digest(dataset),
+    )
+
+
+def _digest(dataset: Dataset) -> str:
+    content = hashlib.sha256(f"{tuple(dataset.x.shape)}:{dataset.num_classes}:".encode())
+    x = dataset.x.numpy()
+    content.update(x.tobytes() if x.dtype == np.uint8 else x.astype("<f4").tobytes())
+    content.update(dataset.y.numpy().astype("<i8").tobytes())
+    if dataset.candidates is not None:
+        content.update(np.packbits(dataset.candidates.numpy()).tobytes())
+    return content.hexdigest()[:16]
 
 
 def audit_dataset(
-    name: str, data_dir: Path, process: str, q: float | None, seed: int
+    info: DatasetInfo, data_dir: Path, process: CandidateSpec | None, seed: int
 ) -> dict[str, object]:
     """Facts by name: of the data set, its split at `seed`, and the training rows' candidate sets.
 
     Args:
-        name: data set, or the path of the user's own data.
+        info: the data set.
         data_dir: folder of the data sets.
-        process: as --candidates takes it; for data sets whose sets are generated.
-        q: noise rate; the first of the protocol where None.
+        process: generates the candidate sets; None where they come with the data.
         seed: of split and candidate sets.
 
     Raises:
-        ValueError: unknown data set, missing or malformed file, or a q for real candidate sets.
+        ValueError: a missing or malformed file, or a process that needs an annotator.
     """
-    own = inspect(Path(name)) if is_path(name) else None
-    dataset = datasets.load(own or name, data_dir, noisy=True)
-    info = own.info if own else DATASETS[name]
-    facts: dict[str, object] = datasets.describe(dataset, seed).model_dump(mode="json")
-    train, _ = datasets.split(dataset, seed)
+    dataset = load_dataset(info, data_dir, noisy=True)
+    facts: dict[str, object] = describe(dataset, seed).model_dump(mode="json")
+    train, _ = split(dataset, seed)
     y = dataset.y[train].numpy()
     if dataset.candidates is not None:
-        if q is not None:
-            raise ValueError(f"--q {q:g}: {name} has real candidate sets")
         sets, facts["candidates"] = dataset.candidates[train].numpy(), "real"
     else:
-        spec = candidate_spec(process, _first_rate(name) if q is None else q)
-        if q is not None and spec.q is None:
-            raise ValueError(f"--q {q:g}: process {spec.process} takes no rate")
-        if spec.process == "instance":
+        assert process is not None, "sets that do not come with the data are generated"
+        if process.process == "instance":
             raise ValueError(
                 "process instance needs an annotator, which `run` trains: the audit of its sets "
                 "stands in the records"
             )
-        read = ("process", "q", *PROCESS_OPTIONS[spec.process])
-        facts["candidates"] = ", ".join(f"{key}={getattr(spec, key)}" for key in read)
-        sets = candidate_sets.generate(
-            y, dataset.num_classes, spec, seed, superclasses=info.superclasses
-        )
-    audit = candidate_sets.audit(sets, y).model_dump(mode="json")
+        facts["candidates"] = ", ".join(f"{key}={value}" for key, value in process.read.items())
+        truth = TrueLabels(y, dataset.num_classes, info.superclasses)
+        sets = generate(truth, process, seed)
+    audit = audit_candidates(sets, y).model_dump(mode="json")
     renamed = {"num_rows": "candidate_rows", "digest": "candidate_digest"}
     audit.pop("num_classes")
     kinds: dict[str, object] = {"kind": info.kind}
-    if own:
-        facts["digest"] = own.digest
+    if info.digest:
+        facts["digest"] = info.digest
     return kinds | facts | {renamed.get(k, f"candidates_{k}"): v for k, v in audit.items()}
-
-
-def _first_rate(name: str) -> float:
-    return default_protocol().q.get(name, DEFAULT_RATES)[0]

@@ -1,13 +1,14 @@
 """The data sets that the suite knows, by name, as plain facts: no torch, no files.
 
-`datasets.py` loads them; `grid.py` needs their kind and where their candidate sets come from.
+`dataset` loads them; `pllbench.grid` needs their kind and where their candidate sets come from.
 """
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
-Kind = Literal["image", "digits", "text", "tabular"]
-"""What a view may do to a row: `digits` are images that must not be flipped or cropped."""
+from pllbench.spec import Kind
+from pllbench.validation import did_you_mean
 
 Split = Literal["random", "stratified", "fixed"]
 """How test rows are chosen: 20 % at random, 20 % of every class, or those that come as such."""
@@ -15,9 +16,10 @@ Split = Literal["random", "stratified", "fixed"]
 
 @dataclass(frozen=True, slots=True)
 class DatasetInfo:
-    """Facts about a data set.
+    """Facts about a data set: one of the catalogue, or a custom one at a path of the user's.
 
     Attributes:
+        name: how --datasets, records and tables call it.
         title: printed in tables.
         kind: decides its views.
         split: how its test rows are chosen.
@@ -33,8 +35,11 @@ class DatasetInfo:
         superclasses: superclass of each class, where classes have any.
         first: how many of its training and of its test rows make it up, the first ones of the
             files; None for all.
+        path: file or folder of a custom data set; None for those of the catalogue.
+        digest: content digest of a custom data set: part of the identity of runs on it.
     """
 
+    name: str
     title: str
     kind: Kind
     split: Split
@@ -48,6 +53,8 @@ class DatasetInfo:
     pixels: tuple[tuple[float, ...], tuple[float, ...]] | None = None
     superclasses: tuple[int, ...] = ()
     first: tuple[int, int] | None = None
+    path: Path | None = None
+    digest: str | None = None
 
     @property
     def downloads(self) -> bool:
@@ -56,10 +63,6 @@ class DatasetInfo:
 
 
 _REAL_WORLD = "https://palm.seu.edu.cn/zhangml/Resources.htm#partial_data"
-
-
-def _real(title: str, file: str) -> DatasetInfo:
-    return DatasetInfo(title, "tabular", "random", True, f"pll_realworld/{file}", _REAL_WORLD)
 
 
 IMAGENET_PIXELS = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -76,105 +79,102 @@ CIFAR100_SUPERCLASSES = (
 """The `coarse_labels` of CIFAR-100's files, by fine label: 20 superclasses of 5 classes."""
 
 
-def _human(title: str, split: Split, file: str, source: str) -> DatasetInfo:
+def _real(name: str, title: str, file: str) -> DatasetInfo:
+    path = f"pll_realworld/{file}"
+    return DatasetInfo(name, title, "tabular", "random", True, path, _REAL_WORLD)
+
+
+def _human(name: str, title: str, split: Split, file: str, source: str) -> DatasetInfo:
     return DatasetInfo(
-        title, "image", split, True, file, source, noisy=True, pixels=IMAGENET_PIXELS
+        name, title, "image", split, True, file, source, noisy=True, pixels=IMAGENET_PIXELS
     )
 
 
-def _images(title: str, kind: Kind, file: str, torchvision: str, source: str) -> DatasetInfo:
+def _images(
+    name: str, title: str, kind: Kind, file: str, torchvision: str, source: str, **facts: Any
+) -> DatasetInfo:
+    known: dict[str, Any] = {"num_classes": 10, "pixels": IMAGENET_PIXELS, **facts}
     return DatasetInfo(
-        title,
-        kind,
-        "fixed",
-        False,
-        file,
-        source,
-        torchvision=torchvision,
-        num_classes=10,
-        pixels=IMAGENET_PIXELS,
+        name, title, kind, "fixed", False, file, source, torchvision=torchvision, **known
     )
 
 
-DATASETS: dict[str, DatasetInfo] = {
-    "digits": DatasetInfo("Digits", "tabular", "random", False),
-    "cnae9": DatasetInfo(
-        "CNAE-9",
-        "text",
-        "stratified",
-        False,
-        "cnae9/CNAE-9.data",
-        "https://archive.ics.uci.edu/dataset/233/cnae+9",
-        openml=1468,
+_CNAE9 = "https://archive.ics.uci.edu/dataset/233/cnae+9"
+_SVHN = "http://ufldl.stanford.edu/housenumbers"
+_FASHION = "https://github.com/zalandoresearch/fashion-mnist"
+_KMNIST = "http://codh.rois.ac.jp/kmnist/index.html.en"
+_CIFAR10H = "https://github.com/jcpeterson/cifar-10h"
+_MNIST_PIXELS = (0.1307,), (0.3081,)
+
+_WHOLE = (
+    DatasetInfo("digits", "Digits", "tabular", "random", False),
+    DatasetInfo(
+        "cnae9", "CNAE-9", "text", "stratified", False, "cnae9/CNAE-9.data", _CNAE9, openml=1468
     ),
-    "birdsong": _real("BirdSong", "BirdSong.mat"),
-    "lost": _real("Lost", "lost.mat"),
-    "msrcv2": _real("MSRCv2", "MSRCv2.mat"),
-    "italian": _real("Italian", "italian.mat"),
-    "fg-net": _real("FG-NET", "FG-NET.mat"),
-    "mirflickr": _real("Mirflickr", "Mirflickr.mat"),
-    "soccer-player": _real("Soccer Player", "Soccer Player.mat"),
-    "yahoo-news": _real("Yahoo! News", "Yahoo! News.mat"),
-    "malagasy": _real("Malagasy", "malagasy.mat"),
-    "english": _real("English", "english.mat"),
-    "cifar10": _images("CIFAR-10", "image", "cifar-10-batches-py", "CIFAR10", _CIFAR),
-    "cifar100": replace(
-        _images("CIFAR-100", "image", "cifar-100-python", "CIFAR100", _CIFAR),
+    _real("birdsong", "BirdSong", "BirdSong.mat"),
+    _real("lost", "Lost", "lost.mat"),
+    _real("msrcv2", "MSRCv2", "MSRCv2.mat"),
+    _real("italian", "Italian", "italian.mat"),
+    _real("fg-net", "FG-NET", "FG-NET.mat"),
+    _real("mirflickr", "Mirflickr", "Mirflickr.mat"),
+    _real("soccer-player", "Soccer Player", "Soccer Player.mat"),
+    _real("yahoo-news", "Yahoo! News", "Yahoo! News.mat"),
+    _real("malagasy", "Malagasy", "malagasy.mat"),
+    _real("english", "English", "english.mat"),
+    _images("cifar10", "CIFAR-10", "image", "cifar-10-batches-py", "CIFAR10", _CIFAR),
+    _images(
+        *("cifar100", "CIFAR-100", "image", "cifar-100-python", "CIFAR100", _CIFAR),
         num_classes=100,
         superclasses=CIFAR100_SUPERCLASSES,
     ),
-    "svhn": replace(
-        _images(
-            "SVHN", "digits", "train_32x32.mat", "SVHN", "http://ufldl.stanford.edu/housenumbers"
-        ),
-        pixels=_HALF,
+    _images("svhn", "SVHN", "digits", "train_32x32.mat", "SVHN", _SVHN, pixels=_HALF),
+    _images(
+        *("mnist", "MNIST", "digits", "MNIST/raw", "MNIST", "http://yann.lecun.com/exdb/mnist"),
+        pixels=_MNIST_PIXELS,
     ),
-    "mnist": replace(
-        _images("MNIST", "digits", "MNIST/raw", "MNIST", "http://yann.lecun.com/exdb/mnist"),
-        pixels=((0.1307,), (0.3081,)),
+    _images(
+        *("fashion-mnist", "Fashion-MNIST", "image", "FashionMNIST/raw", "FashionMNIST", _FASHION),
+        pixels=_MNIST_PIXELS,
     ),
-    "fashion-mnist": replace(
-        _images(
-            "Fashion-MNIST",
-            "image",
-            "FashionMNIST/raw",
-            "FashionMNIST",
-            "https://github.com/zalandoresearch/fashion-mnist",
-        ),
-        pixels=((0.1307,), (0.3081,)),
+    _images(
+        *("kmnist", "KMNIST", "image", "KMNIST/raw", "KMNIST", _KMNIST), pixels=((0.5,), (0.5,))
     ),
-    "kmnist": replace(
-        _images(
-            "KMNIST", "image", "KMNIST/raw", "KMNIST", "http://codh.rois.ac.jp/kmnist/index.html.en"
-        ),
-        pixels=((0.5,), (0.5,)),
-    ),
-    "cifar10n": _human(
-        "CIFAR-10N",
-        "fixed",
-        "cifar10_human/cifar10n_train_labels.npz",
+    _human(
+        *("cifar10n", "CIFAR-10N", "fixed", "cifar10_human/cifar10n_train_labels.npz"),
         "http://noisylabels.com",
     ),
-    "cifar10h": _human(
-        "CIFAR-10H",
-        "random",
-        "cifar10_human/cifar10h_test_counts.npz",
-        "https://github.com/jcpeterson/cifar-10h",
+    _human("cifar10h", "CIFAR-10H", "random", "cifar10_human/cifar10h_test_counts.npz", _CIFAR10H),
+    _human(
+        *("plcifar10-aggregate", "PLCIFAR10-Aggregate", "fixed", "plcifar10/plcifar10.pkl"),
+        _PLCIFAR10,
     ),
-    "plcifar10-aggregate": _human(
-        "PLCIFAR10-Aggregate", "fixed", "plcifar10/plcifar10.pkl", _PLCIFAR10
+    _human(
+        *("plcifar10-vaguest", "PLCIFAR10-Vaguest", "fixed", "plcifar10/plcifar10.pkl"),
+        _PLCIFAR10,
     ),
-    "plcifar10-vaguest": _human(
-        "PLCIFAR10-Vaguest", "fixed", "plcifar10/plcifar10.pkl", _PLCIFAR10
-    ),
-}
+)
 
 # Parts of image sets that a CPU trains on, under names of their own: their numbers never mix with
 # those of whole sets. The files mix classes and writers, so the first training images stand for
 # all; MNIST's first 5,000 test images are the easier half, as its page says.
-DATASETS |= {
-    f"{name}-5k": replace(
-        DATASETS[name], title=f"{DATASETS[name].title} (5,000 images)", first=(5_000, 1_000)
+_PARTS = tuple(
+    replace(
+        info, name=f"{info.name}-5k", title=f"{info.title} (5,000 images)", first=(5_000, 1_000)
     )
-    for name in ("cifar10", "mnist", "cifar10n")
-}
+    for info in _WHOLE
+    if info.name in ("cifar10", "mnist", "cifar10n")
+)
+
+DATASETS: dict[str, DatasetInfo] = {info.name: info for info in (*_WHOLE, *_PARTS)}
+"""The data sets of the catalogue, by name."""
+
+
+def dataset_info(name: str) -> DatasetInfo:
+    """Facts about a data set.
+
+    Raises:
+        ValueError: unknown name; gives the nearest match.
+    """
+    if name not in DATASETS:
+        raise ValueError(f"unknown data set {name!r}: {did_you_mean(name, DATASETS)}")
+    return DATASETS[name]

@@ -1,4 +1,4 @@
-"""The user's own data, by path: what a grid must know of it before anything is read.
+"""Custom data: the user's own data sets, by path, and what a grid must know of them.
 
 Three forms:
 
@@ -17,35 +17,27 @@ Its content digest is part of a run's identity, its path is not. Needs no torch.
 import hashlib
 import re
 import zipfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from pllbench.data.catalogue import DATASETS, DatasetInfo, Kind, Split
+from pllbench.data.catalogue import DATASETS, DatasetInfo, Split, dataset_info
+from pllbench.spec import Kind
 
 FIXED_FOLDERS = ("train", "test")
-
-
-@dataclass(frozen=True, slots=True)
-class OwnData:
-    """A data set of the user's.
-
-    Attributes:
-        name: the file's name without its suffix; how records and tables call it.
-        path: file or folder.
-        info: as the catalogue has it for the data sets that the suite knows.
-        digest: first 16 hex digits of the SHA-256 of its files.
-    """
-
-    name: str
-    path: Path
-    info: DatasetInfo
-    digest: str
 
 
 def is_path(text: str) -> bool:
     """Whether --datasets names a file or folder with it, not a data set of the catalogue."""
     return "/" in text or Path(text).suffix in (".npz", ".mat")
+
+
+def find_dataset(text: str) -> DatasetInfo:
+    """The data set that --datasets names: one of the catalogue, or the custom one at a path.
+
+    Raises:
+        ValueError: unknown name, with the nearest match; or as `custom_info`.
+    """
+    return custom_info(Path(text)) if is_path(text) else dataset_info(text)
 
 
 def dataset_name(path: Path) -> str:
@@ -55,8 +47,8 @@ def dataset_name(path: Path) -> str:
     return path.name if path.name.strip(".") else path.resolve().name
 
 
-def inspect(path: Path) -> OwnData:
-    """What a grid must know of the data set at `path`.
+def custom_info(path: Path) -> DatasetInfo:
+    """What a grid must know of the custom data set at `path`.
 
     Raises:
         ValueError: there is nothing, or nothing of these forms; or its name is taken.
@@ -78,11 +70,20 @@ def inspect(path: Path) -> OwnData:
     else:
         raise ValueError(f"{path}: own data is a .npz file, a .mat file or a folder of images")
     split: Split = "fixed" if fixed else "random"
-    info = DatasetInfo(name, cast("Kind", kind), split, real, str(path), str(path))
-    return OwnData(name, path, info, digest(path))
+    return DatasetInfo(
+        name=name,
+        title=name,
+        kind=cast("Kind", kind),
+        split=split,
+        real_candidates=real,
+        file=str(path),
+        source=str(path),
+        path=path,
+        digest=content_digest(path),
+    )
 
 
-def digest(path: Path) -> str:
+def content_digest(path: Path) -> str:
     """First 16 hex digits of the SHA-256 of a file, or of the names and files of a folder."""
     content = hashlib.sha256()
     for file in sorted(path.rglob("*")) if path.is_dir() else [path]:

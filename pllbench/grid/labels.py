@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 
-from pllbench.grid.protocol import Cell, Protocol, merge
+from pllbench.data.catalogue import DATASETS
+from pllbench.grid.protocol import GridCell, Protocol, merge
 from pllbench.spec import RunSpec, TrainSpec, ViewSpec
-from pllbench.validation import Values
+from pllbench.validation import StrictModel
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RowLabel:
     """The row of a table that a run belongs to.
 
     Attributes:
@@ -20,7 +21,7 @@ class Row:
     label: str
 
 
-def row_of(spec: RunSpec, protocol: Protocol) -> Row:
+def row_label(spec: RunSpec, protocol: Protocol) -> RowLabel:
     """The row of a stored run: the method or variant that it equals, else method and differences.
 
     Needs neither the method's class nor torch.
@@ -28,8 +29,8 @@ def row_of(spec: RunSpec, protocol: Protocol) -> Row:
     names = [spec.method, *(n for n, v in protocol.variants.items() if v.base == spec.method)]
     same = (name for name in names if not differences(spec, name, protocol))
     if (name := next(same, None)) is not None:
-        return Row(name, printed_name(name, protocol))
-    return Row(spec.method, label(spec, spec.method, protocol))
+        return RowLabel(name, printed_name(name, protocol))
+    return RowLabel(spec.method, label(spec, spec.method, protocol))
 
 
 def label(spec: RunSpec, name: str, protocol: Protocol) -> str:
@@ -50,14 +51,15 @@ def differences(spec: RunSpec, name: str, protocol: Protocol) -> list[str]:
 
     But for its candidate process and the options of that, which belong to the column.
     """
-    cell = Cell(name, spec.method, spec.dataset, spec.q, spec.kind)
+    kind = spec.kind or DATASETS[spec.dataset].kind
+    cell = GridCell(name, spec.method, spec.dataset, kind, spec.q)
     expected = merge(protocol.settings_of(cell))
     found = [
         f"{key}={value}"
         for key, value in spec.hparams.items()
         if (value != expected.hparams[key] if key in expected.hparams else key in spec.changed)
     ]
-    pairs: list[tuple[Values, Values]] = [
+    pairs: list[tuple[StrictModel, StrictModel]] = [
         (spec.train, TrainSpec.parse(expected.train)),
         (spec.views, ViewSpec.parse(expected.views)),
     ]

@@ -2,50 +2,64 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
-from pllbench.data.catalogue import DATASETS
-from pllbench.data.custom import OwnData, dataset_name, inspect, is_path
+from pllbench.data.catalogue import DatasetInfo, dataset_info
+from pllbench.data.custom import find_dataset
+from pllbench.grid.benchmark import Benchmark, Grid, load_benchmark
 from pllbench.grid.labels import label
 from pllbench.grid.protocol import (
     DEFAULT_RATES,
-    Benchmark,
-    Cell,
-    Grid,
+    GridCell,
     Protocol,
     Setting,
     Variant,
     default_protocol,
-    load_benchmark,
     merge,
 )
-from pllbench.grid.resolve import resolve, takes_rate
-from pllbench.registry import did_you_mean, load_method, method_entries
-from pllbench.spec import RunSpec
+from pllbench.grid.resolve import resolve
+from pllbench.registry import load_method, method_entries
+from pllbench.spec import RunSpec, takes_rate
+from pllbench.validation import FieldError, did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedRun:
-    """A run of a grid, with the name and label of the row it belongs to."""
+    """A run of a grid, with the name and label of the row it belongs to.
+
+    Attributes:
+        name: the method or variant, as --methods takes it.
+        label: printed.
+        spec: the run.
+        data: its data set.
+    """
 
     name: str
     label: str
     spec: RunSpec
-    own: OwnData | None = None
-    """The user's own data that it is on."""
+    data: DatasetInfo
+
+    @property
+    def title(self) -> str:
+        """In words: label, data set, candidate process unless plainly uniform, q and seed."""
+        spec = self.spec
+        process = spec.candidates.text if spec.candidates else "uniform"
+        where = spec.dataset if process == "uniform" else f"{spec.dataset} {process}"
+        q = "" if spec.q is None else f" q={spec.q:g}"
+        return f"{self.label} · {where}{q} · seed {spec.seed}"
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What the command line asks for; an empty part is left to the benchmark or the protocol.
+    """What is asked for; an empty part is left to the benchmark or the protocol.
 
     Attributes:
         benchmark: grids to run; None for one grid made of the other parts.
         methods: methods and variants; replaces the benchmark's.
-        datasets: data sets, or paths of the user's own data; of a benchmark, keeps these only.
+        datasets: data sets, or paths of custom data; of a benchmark, keeps these only.
         q: noise rates; of a benchmark, keeps these only.
         seeds: run seeds; replaces the benchmark's.
-        flags: settings given as flags, each with the flag's text as its reason.
+        flags: further settings, each with the flag's text as its reason.
+        protocol: settings that apply to all.
     """
 
     benchmark: Benchmark | None = None
@@ -65,73 +79,132 @@ def plan(selection: Selection) -> list[PlannedRun]:
     Raises:
         ValueError: a name, key or value is wrong, or a setting applies to no run.
     """
-    mine = own_data(selection.datasets)
-    selection = replace(selection, datasets=tuple(_name(text) for text in selection.datasets))
-    protocol = selection.protocol
-    variants = known_variants(selection)
-    known = protocol.model_copy(update={"variants": variants})
-    whole = selection.benchmark or Benchmark(grid=(Grid(methods=selection.methods, q=selection.q),))
-    restricted = bool(selection.methods or selection.datasets or selection.q)
-    planned: dict[tuple[str, str], PlannedRun] = {}
-    used: set[int] = set()
-    for setting in (*whole.setting, *(s for g in whole.grid for s in g.setting), *selection.flags):
-        for name in setting.when.method:
-            _base(name, variants, setting.reason)
-    for grid in whole.grid:
-        overlay = load_benchmark(grid.protocol).setting if grid.protocol else ()
-        layers = (*whole.setting, *grid.setting, *selection.flags)
-        for cell in _cells(grid, selection, variants, mine):
-            variant = variants.get(cell.name)
-            own = variant.layers() if variant else ()
-            stack = (*protocol.setting, *overlay, *own, *layers)
-            settings = [setting for setting in stack if setting.when.matches(cell)]
-            if cell.q is not None and not takes_rate(merge(settings)):
-                cell = replace(cell, q=None)  # noqa: PLW2901 - its runs are the same at every q
-                settings = [setting for setting in stack if setting.when.matches(cell)]
-            used.update(map(id, settings))
-            for seed in selection.seeds or grid.seeds:
-                data = mine.get(cell.dataset)
-                spec = resolve(cell, seed, settings, data)
-                run = PlannedRun(cell.name, label(spec, cell.name, known), spec, data)
-                planned.setdefault((cell.name, spec.run_id), run)
-        for setting in () if restricted else grid.setting:
-            _require_used(setting, used)
-    _require_all(selection, [run.spec for run in planned.values()])
-    for setting in () if restricted else whole.setting:
-        _require_used(setting, used)
-    for flag in selection.flags:
-        _require_used(flag, used)
-    return list(planned.values())
+    return _Planner(selection).runs()
 
 
-def _require_all(selection: Selection, specs: Sequence[RunSpec]) -> None:
-    """Raise ValueError if something that was asked for is in no run."""
-    if not specs:
-        raise ValueError("the selection has no runs: its data sets or q are not in the benchmark")
-    found = {spec.dataset for spec in specs}
-    for dataset in selection.datasets:
-        if dataset not in found:
+class _Planner:
+    """A selection on its way to runs.
+
+    Attributes:
+        selection: what is asked for.
+        benchmark: its benchmark; else one grid made of its other parts.
+        data: the selected data sets, by name.
+        protocol: the protocol, with the variants of the benchmark among its own.
+        unused: settings that have applied to no cell so far, by identity.
+    """
+
+    def __init__(self, selection: Selection) -> None:
+        self.selection = selection
+        self.benchmark = selection.benchmark or Benchmark(
+            grid=(Grid(methods=selection.methods, q=selection.q),)
+        )
+        self.data = _selected_data(selection.datasets)
+        variants = known_variants(selection)
+        self.protocol = selection.protocol.model_copy(update={"variants": variants})
+        settings = [*self.benchmark.setting, *selection.flags]
+        settings += [setting for grid in self.benchmark.grid for setting in grid.setting]
+        for setting in settings:
+            for name in setting.when.method:
+                self._base(name, setting.reason)
+        self.unused = {id(setting): setting for setting in settings}
+
+    def runs(self) -> list[PlannedRun]:
+        planned: dict[tuple[str, str], PlannedRun] = {}
+        for grid in self.benchmark.grid:
+            overlay = load_benchmark(grid.protocol).setting if grid.protocol else ()
+            for cell, info in self._cells(grid):
+                spec = self._resolved(cell, info, grid, overlay)
+                row = label(spec, cell.name, self.protocol)
+                for seed in self.selection.seeds or grid.seeds:
+                    seeded = spec.model_copy(update={"seed": seed})
+                    run = PlannedRun(cell.name, row, seeded, info)
+                    planned.setdefault((cell.name, seeded.run_id), run)
+        self._require_all([run.spec for run in planned.values()])
+        self._require_used()
+        return list(planned.values())
+
+    def _resolved(
+        self, cell: GridCell, info: DatasetInfo, grid: Grid, overlay: Sequence[Setting]
+    ) -> RunSpec:
+        """The runs of a cell, at seed 0."""
+        further = (*self.benchmark.setting, *grid.setting, *self.selection.flags)
+        settings = self.protocol.settings_of(cell, overlay, further)
+        if cell.q is not None and not takes_rate(merge(settings).candidates):
+            cell = replace(cell, q=None)  # its runs are the same at every q
+            settings = self.protocol.settings_of(cell, overlay, further)
+        for setting in settings:
+            self.unused.pop(id(setting), None)
+        return resolve(cell, settings, info)
+
+    def _cells(self, grid: Grid) -> Iterator[tuple[GridCell, DatasetInfo]]:
+        selection, named = self.selection, self.selection.benchmark is not None
+        methods = selection.methods or grid.methods
+        if not methods:
+            raise FieldError("methods", "name some, or a benchmark")
+        bases = {name: self._base(name, by_user=bool(selection.methods)) for name in methods}
+        for info in self._data_of(grid):
+            for name, base in bases.items():
+                if load_method(base).labels == "true" or info.real_candidates:
+                    yield GridCell(name, base, info.name, info.kind, None), info
+                    continue
+                for q in grid.q or selection.protocol.q.get(info.name, DEFAULT_RATES):
+                    if not (named and selection.q) or q in selection.q:
+                        yield GridCell(name, base, info.name, info.kind, q), info
+
+    def _data_of(self, grid: Grid) -> list[DatasetInfo]:
+        """The data sets of a grid that are selected."""
+        if self.selection.benchmark:
+            named = [name for name in grid.datasets if not self.data or name in self.data]
+            return [dataset_info(name) for name in named]
+        return list(self.data.values()) or [dataset_info("digits")]
+
+    def _base(self, name: str, where: str = "", *, by_user: bool = False) -> str:
+        """The registered method behind a method or variant.
+
+        Raises:
+            ValueError: there is none of that name; the message begins with `where`, if it is not
+                empty.
+        """
+        variants, methods = self.protocol.variants, method_entries()
+        base = variants[name].base if name in variants else name
+        if base in methods:
+            return base
+        unknown = f"unknown method {name!r}: {did_you_mean(name, {*methods, *variants})}"
+        if by_user:
+            raise FieldError("methods", unknown)
+        raise ValueError(": ".join(filter(None, (where, unknown))))
+
+    def _require_all(self, specs: Sequence[RunSpec]) -> None:
+        """Raise ValueError if something that was asked for is in no run."""
+        if not specs:
             raise ValueError(
-                f"--datasets {dataset}: not in this benchmark, {', '.join(sorted(found))} are"
+                "the selection has no runs: its data sets or q are not in the benchmark"
             )
-    rates = {spec.q for spec in specs} - {None}
-    for rate in selection.q:
-        if not rates:
-            raise ValueError(
-                "--q: no run here has generated candidate sets, of a process with a rate"
-            )
-        if rate not in rates:
-            raise ValueError(f"--q {rate:g}: not in this benchmark")
-    for flag in selection.flags:
-        if flag.candidates and not any(spec.candidates for spec in specs):
-            raise ValueError(f"{flag.reason}: no data set here has generated candidate sets")
+        found = {spec.dataset for spec in specs}
+        for name in self.data:
+            if name not in found:
+                here = ", ".join(sorted(found))
+                raise FieldError("datasets", f"not in this benchmark, {here} are", name)
+        rates = {spec.q for spec in specs} - {None}
+        for rate in self.selection.q:
+            if not rates:
+                reason = "no run here has generated candidate sets, of a process with a rate"
+                raise FieldError("q", reason)
+            if rate not in rates:
+                raise FieldError("q", "not in this benchmark", f"{rate:g}")
+        for flag in self.selection.flags:
+            if flag.candidates and not any(spec.candidates for spec in specs):
+                raise ValueError(f"{flag.reason}: no data set here has generated candidate sets")
 
-
-def _require_used(setting: Setting, used: set[int]) -> None:
-    if id(setting) not in used:
-        when = setting.when.model_dump_json(exclude_defaults=True)
-        name = setting.reason or f"setting when {when}"
-        raise ValueError(f"{name}: applies to no run of this selection")
+    def _require_used(self) -> None:
+        """Raise ValueError if a setting applies to no run; those of a whole benchmark may not."""
+        selection = self.selection
+        restricted = bool(selection.methods or selection.datasets or selection.q)
+        for setting in self.unused.values():
+            if setting in selection.flags or not restricted:
+                when = setting.when.model_dump_json(exclude_defaults=True)
+                name = setting.reason or f"setting when {when}"
+                raise ValueError(f"{name}: applies to no run of this selection")
 
 
 def known_variants(selection: Selection) -> dict[str, Variant]:
@@ -157,64 +230,16 @@ def known_variants(selection: Selection) -> dict[str, Variant]:
     return variants
 
 
-def _name(dataset: str) -> str:
-    """Name of a data set that --datasets names or gives the path of."""
-    return dataset_name(Path(dataset)) if is_path(dataset) else dataset
-
-
-def _base(name: str, variants: Mapping[str, Variant], where: str) -> str:
-    """The registered method behind a method or variant.
-
-    Raises:
-        ValueError: there is none of that name; the message begins with `where`, if it is not empty.
-    """
-    base = variants[name].base if name in variants else name
-    if base not in method_entries():
-        hint = did_you_mean(name, {*method_entries(), *variants})
-        raise ValueError(": ".join(filter(None, (where, f"unknown method {name!r}", hint))))
-    return base
-
-
-def own_data(datasets: Sequence[str]) -> dict[str, OwnData]:
-    """The user's own data among what --datasets names, by name.
+def _selected_data(texts: Sequence[str]) -> Mapping[str, DatasetInfo]:
+    """The data sets that are selected, by name.
 
     Raises:
         ValueError: an unknown data set, a path without a data set, or two of one name.
     """
-    found: dict[str, OwnData] = {}
-    for text in datasets:
-        if is_path(text):
-            mine = inspect(Path(text))
-            if mine.name in found:
-                raise ValueError(f"{text}: another data set is named {mine.name!r} as well")
-            found[mine.name] = mine
-        elif text not in DATASETS:
-            raise ValueError(f"unknown data set {text!r}: {did_you_mean(text, DATASETS)}")
+    found: dict[str, DatasetInfo] = {}
+    for text in texts:
+        info = find_dataset(text)
+        if info.name in found and info.path:
+            raise ValueError(f"{text}: another data set is named {info.name!r} as well")
+        found[info.name] = info
     return found
-
-
-def _cells(
-    grid: Grid,
-    selection: Selection,
-    variants: dict[str, Variant],
-    own: Mapping[str, OwnData],
-) -> Iterator[Cell]:
-    methods = selection.methods or grid.methods
-    datasets, rates = selection.datasets, grid.q
-    if selection.benchmark:
-        datasets = tuple(d for d in grid.datasets if not datasets or d in datasets)
-    if not methods:
-        raise ValueError("no methods: name some with --methods, or a --benchmark")
-    where = "--methods" if selection.methods else ""
-    bases = {name: _base(name, variants, where) for name in methods}
-    for dataset in datasets or ("digits",) * (not selection.benchmark):
-        info = own[dataset].info if dataset in own else DATASETS[dataset]
-        kind = info.kind if dataset in own else None
-        for name, base in bases.items():
-            learns_from_true = load_method(base).labels == "true"
-            if learns_from_true or info.real_candidates:
-                yield Cell(name, base, dataset, None, kind)
-                continue
-            for q in rates or selection.protocol.q.get(dataset, DEFAULT_RATES):
-                if not (selection.benchmark and selection.q) or q in selection.q:
-                    yield Cell(name, base, dataset, q, kind)

@@ -1,4 +1,4 @@
-"""The settings that apply to runs: the default protocol, variants, and benchmark files.
+"""The settings that apply to runs: the default protocol and its variants.
 
 Settings apply in layers, later wins: declared default < protocol < variant < benchmark file < flag.
 A setting says `when` it applies (base method or variant, data set, kind, q); within a layer the
@@ -7,37 +7,20 @@ inherits what the protocol says of its base.
 """
 
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Self, TypeVar
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    JsonValue,
-    ValidationError,
-    model_validator,
-)
+from pydantic import AfterValidator, BeforeValidator, JsonValue, ValidationError, model_validator
 
-from pllbench.data.catalogue import DATASETS, Kind
-from pllbench.registry import did_you_mean
-from pllbench.spec import (
-    CandidateSpec,
-    Rate,
-    TrainSpec,
-    ViewSpec,
-    one_line,
-    require_keys,
-)
-from pllbench.validation import Options, Values
-
-DEFAULT_SEEDS = (0, 1, 2)
+from pllbench.data.catalogue import dataset_info
+from pllbench.spec import CandidateSpec, Kind, Rate, TrainSpec, ViewSpec
+from pllbench.validation import JsonOptions, StrictModel, one_line, require_keys
 
 DEFAULT_RATES = (0.1, 0.3, 0.5, 0.7)
-"""Noise rates of the user's own data."""
+"""Noise rates of custom data sets."""
 
 
 def _as_tuple(value: object) -> object:
@@ -45,9 +28,7 @@ def _as_tuple(value: object) -> object:
 
 
 def _in_catalogue(name: str) -> str:
-    if name not in DATASETS:
-        raise ValueError(f"unknown data set {name!r}: {did_you_mean(name, DATASETS)}")
-    return name
+    return dataset_info(name).name
 
 
 Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
@@ -58,37 +39,32 @@ Rates = Annotated[tuple[Rate, ...], BeforeValidator(_as_tuple)]
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """Runs that differ in the seed alone.
+class GridCell:
+    """Runs of a grid that differ in the seed alone.
 
     Attributes:
         name: what --methods takes: a method or a variant.
         base: the registered method behind it.
         dataset: name of the data set.
+        kind: kind of the data set.
         q: noise rate; None for real candidate sets and for methods that learn from true labels.
-        own_kind: kind of the user's own data; None where the catalogue has it.
     """
 
     name: str
     base: str
     dataset: str
+    kind: Kind
     q: float | None
-    own_kind: Kind | None = None
-
-    @property
-    def kind(self) -> Kind:
-        """Kind of its data set."""
-        return self.own_kind or DATASETS[self.dataset].kind
 
 
-class Overrides(Values):
+class Overrides(StrictModel):
     """Values that replace earlier ones, by the owner of the option; and why."""
 
     reason: str = ""
-    train: Options = {}
-    views: Options = {}
-    candidates: Options = {}
-    hparams: Options = {}
+    train: JsonOptions = {}
+    views: JsonOptions = {}
+    candidates: JsonOptions = {}
+    hparams: JsonOptions = {}
     holdout: float | None = None
     data_seed: int | None = None
 
@@ -101,7 +77,7 @@ class Overrides(Values):
         return self
 
 
-class When(Values):
+class When(StrictModel):
     """Condition of a setting; an empty part always holds."""
 
     method: Names = ()
@@ -109,7 +85,7 @@ class When(Values):
     kind: Kinds = ()
     q: Rates = ()
 
-    def matches(self, cell: Cell) -> bool:
+    def matches(self, cell: GridCell) -> bool:
         """Whether the setting applies to the runs of `cell`."""
         return (
             (not self.method or cell.base in self.method or cell.name in self.method)
@@ -141,10 +117,9 @@ class Variant(Overrides):
         return (Setting(**fields), *self.setting)
 
 
-class Protocol(Values):
+class Protocol(StrictModel):
     """The default settings, built-in variants and labels."""
 
-    title: str
     q: dict[DatasetName, Rates]
     """Noise rates by data set."""
     labels: dict[str, str]
@@ -152,51 +127,19 @@ class Protocol(Values):
     setting: tuple[Setting, ...] = ()
     variants: dict[str, Variant] = {}
 
-    def settings_of(self, cell: Cell) -> list[Setting]:
-        """The settings that apply to a cell, in order of application: its own, the variant's."""
+    def settings_of(
+        self, cell: GridCell, overlay: Sequence[Setting] = (), further: Sequence[Setting] = ()
+    ) -> list[Setting]:
+        """The settings that apply to a cell, in order of application.
+
+        Args:
+            cell: the runs.
+            overlay: another benchmark's settings, between the protocol's own and the variant's.
+            further: settings of a benchmark's file and flags, after the variant's.
+        """
         variant = self.variants.get(cell.name)
-        layers = (*self.setting, *(variant.layers() if variant else ()))
+        layers = (*self.setting, *overlay, *(variant.layers() if variant else ()), *further)
         return [setting for setting in layers if setting.when.matches(cell)]
-
-
-class Grid(Values):
-    """A product of methods, data sets, q and seeds, with settings of its own."""
-
-    methods: Names = ()
-    """Methods and variants."""
-    datasets: Datasets = ()
-    q: Rates = ()
-    """Noise rates; those of the protocol where empty."""
-    seeds: tuple[Annotated[int, Field(ge=0)], ...] = DEFAULT_SEEDS
-    protocol: str = ""
-    """Another benchmark, whose settings apply here before this grid's own."""
-    setting: tuple[Setting, ...] = ()
-
-
-class Benchmark(Values):
-    """A benchmark file: grids, variants, and settings that hold in all its grids."""
-
-    title: str = ""
-    source: str = ""
-    """Where the published numbers stand."""
-    note: str = ""
-    """Printed under every table of it."""
-    improvement: str = ""
-    """Method whose lead over the best of the others is a table's last row; none where empty."""
-    grey: Names = ()
-    """Methods whose rows are printed on grey."""
-    grid: tuple[Grid, ...]
-    setting: tuple[Setting, ...] = ()
-    variants: dict[str, Variant] = {}
-
-    @model_validator(mode="after")
-    def _layout_names_methods(self) -> Self:
-        methods = {name for grid in self.grid for name in grid.methods}
-        for key, names in (("improvement", (self.improvement,)), ("grey", self.grey)):
-            for name in filter(None, names):
-                if name not in methods:
-                    raise ValueError(f"{key} {name!r}: in no grid, {did_you_mean(name, methods)}")
-        return self
 
 
 def merge(settings: Iterable[Overrides]) -> Overrides:
@@ -223,7 +166,7 @@ def merge(settings: Iterable[Overrides]) -> Overrides:
     )
 
 
-Model = TypeVar("Model", bound=Values)
+Model = TypeVar("Model", bound=StrictModel)
 
 
 def read_toml(path: Path, text: str, model: type[Model]) -> Model:
@@ -244,37 +187,3 @@ def default_protocol() -> Protocol:
     """The protocol shipped with the suite."""
     path = files("pllbench.grid") / "protocol.toml"
     return read_toml(Path("protocol.toml"), path.read_text("utf-8"), Protocol)
-
-
-def shipped(name: str, checkout: str) -> Path:
-    """Folder of data files: `name` in the installed package, else `checkout` in the repository."""
-    package = Path(__file__).parent.parent
-    installed = package / "_data" / name
-    return installed if installed.is_dir() else package.parent / checkout
-
-
-def benchmark_folder() -> Path:
-    """Folder of the benchmark files."""
-    return shipped("benchmarks", "benchmarks")
-
-
-def benchmark_names() -> list[str]:
-    """Names that --benchmark takes besides a file."""
-    return sorted(path.stem for path in benchmark_folder().glob("*.toml"))
-
-
-def load_benchmark(name: str) -> Benchmark:
-    """A benchmark by its name or by the path of its TOML file.
-
-    Raises:
-        ValueError: no such benchmark, or its file is wrong.
-    """
-    path = Path(name) if name.endswith(".toml") else benchmark_folder() / f"{name}.toml"
-    try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        if name.endswith(".toml"):
-            raise ValueError(f"{path}: not readable ({error})") from error
-        hint = did_you_mean(name, benchmark_names())
-        raise ValueError(f"unknown benchmark {name!r}: {hint}") from None
-    return read_toml(path, text, Benchmark)

@@ -1,27 +1,18 @@
-"""From a cell of a grid and the settings that apply to it to the specification of a run."""
+"""From a cell of a grid and the settings that apply to it to the specification of its runs."""
 
 from collections.abc import Sequence
 
 from pydantic import ValidationError
 
-from pllbench.data.catalogue import DATASETS
-from pllbench.data.custom import OwnData
-from pllbench.grid.protocol import Cell, Overrides, default_protocol, merge
+from pllbench.data.catalogue import DatasetInfo
+from pllbench.grid.protocol import GridCell, Overrides, default_protocol, merge
 from pllbench.registry import load_method
-from pllbench.spec import CandidateSpec, RunSpec, TrainSpec, ViewSpec, one_line, require_keys
-from pllbench.spec import takes_rate as process_takes_rate
+from pllbench.spec import CandidateSpec, RunSpec, TrainSpec, ViewSpec, takes_rate
+from pllbench.validation import one_line, require_keys
 
 
-def resolve(
-    cell: Cell, seed: int, settings: Sequence[Overrides], own: OwnData | None = None
-) -> RunSpec:
-    """The run of `cell` at `seed`, with `settings` applied in order.
-
-    Args:
-        cell: what it is a run of.
-        seed: of the run.
-        settings: later ones win.
-        own: the user's own data, where it is on any.
+def resolve(cell: GridCell, settings: Sequence[Overrides], info: DatasetInfo) -> RunSpec:
+    """The run of a cell at seed 0, with `settings` applied in order: later ones win.
 
     Raises:
         ValueError: a value does not fit its field.
@@ -30,12 +21,10 @@ def resolve(
     merged = merge(settings)
     where = f"{cell.name} on {cell.dataset}"
     require_keys(merged.hparams, cls.hparams_type, f"{where}: hparams")
+    generated = cls.labels != "true" and not info.real_candidates
     try:
         hparams = cls.hparams_type.parse(merged.hparams)
-        candidates = None
-        if cls.labels != "true":
-            info = own.info if own else DATASETS[cell.dataset]
-            candidates = None if info.real_candidates else candidate_spec(merged, cell.q)
+        candidates = candidate_spec(merged, cell.q) if generated else None
         spec = RunSpec(
             method=cell.base,
             version=cls.version,
@@ -43,10 +32,10 @@ def resolve(
             changed=tuple(sorted(hparams.model_dump(exclude_defaults=True))),
             labels=cls.labels,
             dataset=cell.dataset,
-            digest=own.digest if own else None,
-            kind=cell.own_kind,
+            digest=info.digest,
+            kind=info.kind if info.path else None,
             candidates=candidates,
-            seed=seed,
+            seed=0,
             data_seed=merged.data_seed,
             holdout=merged.holdout or 0.0,
             train=TrainSpec.parse(merged.train),
@@ -56,10 +45,10 @@ def resolve(
         raise ValueError(one_line(error, where, RunSpec)) from error
     if candidates is None or candidates.process != "instance":
         return spec
-    return spec.model_copy(update={"annotator": annotator_run(spec, 0).run_id})
+    return spec.model_copy(update={"annotator": annotator_run(spec, info).run_id})
 
 
-def annotator_run(spec: RunSpec, seed: int) -> RunSpec:
+def annotator_run(spec: RunSpec, info: DatasetInfo, seed: int = 0) -> RunSpec:
     """The run of the annotator that a run with instance-dependent candidate sets asks for.
 
     Raises:
@@ -73,30 +62,24 @@ def annotator_run(spec: RunSpec, seed: int) -> RunSpec:
         raise ValueError(
             f"annotator {name!r} learns from candidate sets, it must learn from labels"
         )
-    cell = Cell(name, base, spec.dataset, None, spec.kind)
+    cell = GridCell(name, base, info.name, info.kind, q=None)
     asked = Overrides(
         train={
             "network": spec.candidates.annotator_network,
             "epochs": spec.candidates.annotator_epochs,
         }
     )
-    run = resolve(cell, seed, [*protocol.settings_of(cell), asked])
-    return run.model_copy(update={"digest": spec.digest})
+    run = resolve(cell, [*protocol.settings_of(cell), asked], info)
+    return run.model_copy(update={"seed": seed})
 
 
 def candidate_spec(settings: Overrides, q: float | None) -> CandidateSpec:
     """The candidate process of resolved settings at rate `q`, which it may not take.
 
     Raises:
-        ValueError: a value does not fit its field, or the process not its options.
+        pydantic.ValidationError: a value does not fit its field, or the process not its options.
     """
     fields = {"process": "uniform"} | settings.candidates
-    if takes_rate(settings):
+    if takes_rate(settings.candidates):
         return CandidateSpec.parse(fields | {"q": q})
     return CandidateSpec.parse(fields)
-
-
-def takes_rate(settings: Overrides) -> bool:
-    """Whether q means anything to the candidate process of these settings."""
-    given = settings.candidates
-    return process_takes_rate(given.get("process", "uniform"), given.get("rule", "mean_rate"))

@@ -1,1 +1,4 @@
-"""What records say: tables, statistics, comparisons; `formats` print, `plots` draw. No torch."""
+"""What records say: tables, statistics, tests, ranks, comparisons. No torch.
+
+Reading records is `pllbench.results`'s. `formats` write what is said here, `plots` draw it.
+"""

@@ -1,36 +1,33 @@
-"""From records to the content of a table: which runs are a cell, which cell is best, the caption.
+"""From records to a table: which runs are a cell, and the sentences of the caption.
 
 A row is a method or variant plus every difference from the protocol; a column is data set, process
 with its options, and q; a cell is the runs that differ in the seed alone. Nothing else is ever
-averaged. `formats` and `latex` print the result.
+averaged.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from pllbench.data.catalogue import DATASETS
-from pllbench.grid.labels import row_of
+from pllbench.grid.benchmark import Benchmark
+from pllbench.grid.labels import row_label
 from pllbench.grid.plan import PlannedRun
 from pllbench.grid.protocol import Protocol
-from pllbench.reports.highlight import marked
+from pllbench.reports.highlight import with_marks
 from pllbench.reports.table import Block, Cell, Column, Row, Table
-from pllbench.results.records import Record, Select
+from pllbench.results.model_selection import DEFAULT_RULE, RULES, Select
+from pllbench.results.records import Record
 from pllbench.spec import CORE_VERSION, RunSpec
+from pllbench.validation import FieldError
 
-RULES: Mapping[Select, str] = {
-    "last10": "mean of the last 10 epochs",
-    "last": "last epoch",
-    "covering_rate": "at the epoch with the highest covering rate on the hold-out",
-    "approximated_accuracy": "at the epoch with the highest approximated accuracy on the hold-out",
-    "oracle": "oracle (best test epoch): a diagnostic, not a result",
-}
-"""Selection rules in words."""
+_NO_HOLDOUT = "no hold-out"
+"""Note of a cell whose runs have no value, since they hold out no training rows."""
 
 
 @dataclass(slots=True)
 class _Group:
-    """Runs of one cell while they are collected."""
+    """Runs of one cell while they are collected: its row, its planned runs, records by seed."""
 
     spec: RunSpec
     name: str
@@ -39,13 +36,22 @@ class _Group:
     order: int
     records: dict[int, Record] = field(default_factory=dict)
 
+    @property
+    def learns_from_true_labels(self) -> bool:
+        return self.spec.labels == "true"
 
-def build(
+    def values(self, select: Select) -> tuple[float, ...]:
+        """Accuracies in percent, by seed; empty where the rule has no value for these runs."""
+        accuracies = (self.records[seed].result.accuracy for seed in sorted(self.records))
+        return tuple(rules[select] * 100 for rules in accuracies if select in rules)
+
+
+def build_table(
     records: Iterable[Record],
     protocol: Protocol,
-    select: Select = "last10",
+    select: Select = DEFAULT_RULE,
     planned: Sequence[PlannedRun] | None = None,
-    folder: str = "results",
+    benchmark: Benchmark | None = None,
 ) -> Table:
     """The table of `records` under a selection rule; their order does not matter.
 
@@ -56,45 +62,35 @@ def build(
         select: turns a run into one accuracy.
         planned: the runs of a selection. Only these are shown, in this order of rows, and cells
             without all of their runs are marked. Without it all records are shown.
-        folder: named in errors.
+        benchmark: gives the table its title, its note and its layout.
 
     Raises:
-        ValueError: there is nothing to show, or no run has a value under the rule.
+        FieldError: no run has a value under the rule.
     """
     runs = {record.run_id: record for record in records}
-    if not runs:
-        raise ValueError(f"{folder}: no records there; name another folder with --results?")
-    if planned is None:
-        groups = _found_groups(runs, protocol)
-    else:
-        groups = _planned_groups(runs, planned)
-        if not any(group.records for group in groups):
-            raise ValueError(
-                f"{folder}: none of the {len(planned)} runs of this selection is done "
-                f"({len(runs)} other records)"
-            )
-    if not any(select in r.result.accuracy for group in groups for r in group.records.values()):
-        raise ValueError(
-            f"--select {select}: no run here has a value for it; "
-            "it needs training rows kept aside with --holdout"
-        )
-    cells = [(group, _cell(group, select)) for group in groups]
-    common = _common_n(cell for _, cell in cells)
-    cells = [(group, replace(cell, note=_note(group, cell, common))) for group, cell in cells]
+    groups = _recorded_groups(runs, protocol) if planned is None else _planned_groups(runs, planned)
+    values = [group.values(select) for group in groups]
+    if not any(values):
+        reason = "no run here has a value for it; it needs a hold-out of training rows"
+        raise FieldError("select", reason, select)
+    usual_n = _usual_n((g.planned, len(v)) for g, v in zip(groups, values, strict=True))
     datasets: dict[str, list[tuple[_Group, Cell]]] = defaultdict(list)
-    for group, cell in cells:
+    for group, accuracies in zip(groups, values, strict=True):
+        cell = _cell(group, accuracies, usual_n)
         datasets[group.spec.dataset].append((group, cell))
     names = list(datasets) if planned is not None else sorted(datasets, key=_dataset_order)
-    blocks = tuple(_block(name, datasets[name]) for name in names)
-    return Table(blocks, select, _notes(blocks, groups, select))
+    blocks = tuple(with_marks(_block(name, datasets[name]), benchmark) for name in names)
+    notes = _notes(blocks, groups, select)
+    notes += [benchmark.note] if benchmark and benchmark.note else []
+    return Table(blocks, select, tuple(notes), benchmark.title if benchmark else "")
 
 
-def _found_groups(runs: dict[str, Record], protocol: Protocol) -> list[_Group]:
+def _recorded_groups(runs: Mapping[str, Record], protocol: Protocol) -> list[_Group]:
     groups: dict[Hashable, _Group] = {}
     for record in runs.values():
         key = record.spec.cell
         if key not in groups:
-            row = row_of(record.spec, protocol)
+            row = row_label(record.spec, protocol)
             groups[key] = _Group(record.spec, row.name, row.label, None, 0)
         groups[key].records[record.spec.seed] = record
     _distinguish(list(groups.values()))
@@ -112,7 +108,7 @@ def _found_groups(runs: dict[str, Record], protocol: Protocol) -> list[_Group]:
     return ordered
 
 
-def _planned_groups(runs: dict[str, Record], planned: Sequence[PlannedRun]) -> list[_Group]:
+def _planned_groups(runs: Mapping[str, Record], planned: Sequence[PlannedRun]) -> list[_Group]:
     groups: dict[tuple[str, Hashable], _Group] = {}
     names = {run.name: i for i, run in reversed(list(enumerate(planned)))}
     for run in planned:
@@ -137,7 +133,7 @@ def _distinguish(groups: Sequence[_Group]) -> None:
         newest[spec.method] = max(spec.version, newest.get(spec.method, spec.version))
         digests[spec.dataset].add(spec.digest)
         if spec.annotator:
-            annotators[_sets_of(spec)].add(spec.annotator)
+            annotators[_dataset_and_process(spec)].add(spec.annotator)
     for group in groups:
         spec = group.spec
         label = " ".join(group.label.split())
@@ -147,48 +143,49 @@ def _distinguish(groups: Sequence[_Group]) -> None:
             label += f", core version {spec.core_version}"
         if len(digests[spec.dataset]) > 1:
             label += f", data {(spec.digest or 'built in')[:8]}"
-        if spec.annotator and len(annotators[_sets_of(spec)]) > 1:
+        if spec.annotator and len(annotators[_dataset_and_process(spec)]) > 1:
             label += f", annotator {spec.annotator[:8]}"
         group.label = label
 
 
-def _sets_of(spec: RunSpec) -> tuple[str, str | None]:
+def _dataset_and_process(spec: RunSpec) -> tuple[str, str | None]:
     """The data set, and its candidate process with the options of that."""
     return spec.dataset, spec.candidates.text if spec.candidates else None
 
 
-def _cell(group: _Group, select: Select) -> Cell:
-    spec = group.spec
-    runs = [group.records[seed] for seed in sorted(group.records)]
+def _cell(group: _Group, values: tuple[float, ...], usual_n: int) -> Cell:
+    spec, seeds = group.spec, tuple(sorted(group.records))
+    runs = [group.records[seed] for seed in seeds]
     candidates = spec.candidates.text if spec.candidates else "real"
-    values = [run.result.accuracy[select] * 100 for run in runs if select in run.result.accuracy]
     return Cell(
-        column=Column(spec.dataset, None if spec.labels == "true" else candidates, spec.q),
+        column=Column(spec.dataset, None if group.learns_from_true_labels else candidates, spec.q),
         network=spec.train.network,
         epochs=spec.train.epochs,
         planned=group.planned,
-        seeds=tuple(sorted(group.records)),
+        seeds=seeds,
         run_ids=tuple(run.run_id for run in runs),
         digests=tuple(run.provenance.audit.digest for run in runs),
-        values=tuple(values),
+        values=values,
+        note=_cell_note(group, len(values), usual_n),
     )
 
 
-def _common_n(cells: Iterable[Cell]) -> int:
-    """The number of runs that most cells have; of equally many, the larger."""
-    counts = Counter(cell.planned or len(cell.values) for cell in cells if cell.values)
+def _usual_n(cells: Iterable[tuple[int | None, int]]) -> int:
+    """The number of runs that most cells have; of equally many, the larger.
+
+    Args:
+        cells: numbers of planned runs and of values of each cell.
+    """
+    counts = Counter(planned or n for planned, n in cells if n)
     return max(counts, key=lambda n: (counts[n], n))
 
 
-def _note(group: _Group, cell: Cell, common: int) -> str:
-    n = len(cell.values)
-    if group.records and not n:
-        return "no hold-out"
+def _cell_note(group: _Group, n: int, usual_n: int) -> str:
     if not n:
-        return ""
+        return _NO_HOLDOUT if group.records else ""
     if n < (group.planned or 0):
         return f"n = {n} of {group.planned}"
-    return f"n = {n}" if n != common else ""
+    return f"n = {n}" if n != usual_n else ""
 
 
 def _dataset_order(name: str) -> tuple[int, str]:
@@ -201,27 +198,25 @@ def _block(dataset: str, cells: Sequence[tuple[_Group, Cell]]) -> Block:
         {cell.column for _, cell in cells if cell.column.candidates is not None},
         key=lambda c: (c.candidates or "", c.q if c.q is not None else -1.0),
     )
-    cells = [(g, c) for (g, _), c in zip(cells, marked([c for _, c in cells]), strict=True)]
-    rows: dict[tuple[str, str], list[tuple[_Group, Cell]]] = defaultdict(list)
+    rows: dict[tuple[str, str, bool], dict[Column, Cell]] = defaultdict(dict)
     for group, cell in sorted(cells, key=lambda pair: pair[0].order):
-        rows[group.name, group.label].append((group, cell))
-    printed = []
-    for (name, label), found in rows.items():
-        reference = found[0][0].spec.labels == "true"
-        by_column = {cell.column: cell for _, cell in found}
-        assert len(by_column) == len(found), f"two cells of {label!r} in one column"
-        row = tuple(by_column.values()) if reference else tuple(map(by_column.get, columns))
-        printed.append(Row(name, label, reference, row))
+        by_column = rows[group.name, group.label, group.learns_from_true_labels]
+        assert cell.column not in by_column, f"two cells of {group.label!r} in one column"
+        by_column[cell.column] = cell
+    printed = [
+        Row(name, label, reference, tuple(cells.values() if reference else map(cells.get, columns)))
+        for (name, label, reference), cells in rows.items()
+    ]
     printed.sort(key=lambda row: not row.reference)
     return Block(dataset, tuple(columns), tuple(printed))
 
 
-def _notes(blocks: Sequence[Block], groups: Sequence[_Group], select: Select) -> tuple[str, ...]:
-    """The caption, a sentence each: what a number is, what is special, what is missing."""
+def _notes(blocks: Sequence[Block], groups: Sequence[_Group], select: Select) -> list[str]:
+    """Sentences of the caption: what a number is, what is special, what is missing."""
     rows = [row for block in blocks for row in block.rows]
     cells = [cell for row in rows for cell in row.cells if cell]
-    notes = [f"Test accuracy (%), {_rule(cells, select)}; {spread(cells)}."]
-    notes += [_varies(groups)]
+    notes = [f"Test accuracy (%), {_rule(cells, select)}; {mean_std_note(cells)}."]
+    notes += [_seed_note(groups)]
     references = dict.fromkeys(row.label for row in rows if row.reference)
     if references:
         listed = ", ".join(references).removesuffix(".")
@@ -229,48 +224,48 @@ def _notes(blocks: Sequence[Block], groups: Sequence[_Group], select: Select) ->
     apart = dict.fromkeys(row.label for row in rows for cell in row.cells if cell and cell.apart)
     if apart:
         notes += [f"On other splits or candidate sets, so not ranked: {', '.join(apart)}."]
-    if any(cell.note == "no hold-out" for cell in cells):
-        notes += ["no hold-out: runs without --holdout have no value under this rule."]
+    if any(cell.note == _NO_HOLDOUT for cell in cells):
+        notes += [f"{_NO_HOLDOUT}: runs without --holdout have no value under this rule."]
     distinct = {group.spec.cell: group for group in groups if group.planned}  # rows share runs
     planned = sum(group.planned or 0 for group in distinct.values())
     missing = planned - sum(len(group.records) for group in distinct.values())
-    holes = sum(cell is None for block in blocks for row in block.rows for cell in row.cells)
+    holes = sum(cell is None for row in rows for cell in row.cells)
     if missing:
         notes += [f"Incomplete: {missing} of {planned} runs are missing."]
         notes += ["A cell without all its runs is not ranked."]
     elif holes and not planned:
         notes += [f"Incomplete: {holes} of {holes + len(cells)} cells have no runs."]
-    return tuple(notes)
+    return notes
 
 
 def _rule(cells: Sequence[Cell], select: Select) -> str:
     short = select == "last10" and any(cell.epochs < 10 for cell in cells)
-    return RULES[select] + " (all epochs of shorter runs)" * short
+    return RULES[select].words + " (all epochs of shorter runs)" * short
 
 
-def spread(cells: Sequence[Cell]) -> str:
-    """What stands behind ±, and how many runs."""
-    common = _common_n(cells)
+def mean_std_note(cells: Sequence[Cell]) -> str:
+    """Clause of the caption: which spread follows ±, and the number of runs of a cell."""
+    usual_n = _usual_n((cell.planned, len(cell.values)) for cell in cells)
     if all(len(cell.values) <= 1 for cell in cells):
         return "one seed (n = 1)"
-    same = all(len(cell.values) == common for cell in cells if cell.values)
+    same = all(len(cell.values) == usual_n for cell in cells if cell.values)
     unless = "" if same else " unless a cell says otherwise"
-    return f"mean ± sample std (ddof = 1) over n = {common} seeds{unless}"
+    return f"mean ± sample std (ddof = 1) over n = {usual_n} seeds{unless}"
 
 
-def _varies(groups: Sequence[_Group]) -> str:
-    """What the seed varies, and which rows have their data fixed by a data_seed."""
+def _seed_note(groups: Sequence[_Group]) -> str:
+    """Sentence of the caption: what varies with the seed, and which rows fix it by a data_seed."""
     generated = any(group.spec.candidates for group in groups)
     varies = "split, candidate sets" if generated else "split"
     fixed = "split and candidate sets" if generated else "split"
     seeds = {group.label: group.spec.data_seed for group in groups}
-    named = {label: seed for label, seed in sorted(seeds.items()) if seed is not None}
-    numbers = ", ".join(map(str, sorted(set(named.values()))))
-    if not named:
+    fixing = {label: seed for label, seed in sorted(seeds.items()) if seed is not None}
+    numbers = ", ".join(map(str, sorted(set(fixing.values()))))
+    if not fixing:
         return f"{varies.capitalize()} and initialisation vary with the seed."
-    if len(named) == len(seeds):
+    if len(fixing) == len(seeds):
         return f"Initialisation varies with the seed; data_seed = {numbers} fixes {fixed}."
     return (
         f"{varies.capitalize()} and initialisation vary with the seed; "
-        f"data_seed = {numbers} fixes {fixed} of {', '.join(named)}."
+        f"data_seed = {numbers} fixes {fixed} of {', '.join(fixing)}."
     )

@@ -1,19 +1,26 @@
-"""The numbers that the AsyCo paper prints (arXiv 2407.15036), as data: one file for each table."""
+"""The numbers that the AsyCo paper prints (arXiv 2407.15036), compared with ours."""
 
 import csv
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, ValidationError
 
-from pllbench.grid.protocol import shipped
-from pllbench.spec import Rate, one_line
-from pllbench.validation import Values
+from pllbench.grid.benchmark import shipped
+from pllbench.grid.labels import printed_name
+from pllbench.grid.protocol import Protocol
+from pllbench.reports.report import Entry
+from pllbench.reports.statistics import MeanStd, welch_difference
+from pllbench.reports.table import Cell, Row, Table
+from pllbench.results.model_selection import Select
+from pllbench.spec import Rate
+from pllbench.validation import FieldError, StrictModel, one_line
 
 
-class Published(Values):
+class Published(StrictModel):
     """One number of a published table, in percent: a line of its file."""
 
     method: str
@@ -63,7 +70,7 @@ def table_names() -> list[str]:
 
 def load_table(name: str) -> list[Published]:
     """The numbers of one published table, in printed order."""
-    return read(paper_folder() / f"{name}.csv")
+    return read_published(paper_folder() / f"{name}.csv")
 
 
 def load_all() -> list[Published]:
@@ -71,21 +78,21 @@ def load_all() -> list[Published]:
     return _distinct(entry for name in table_names() for entry in load_table(name))
 
 
-def read(path: Path) -> list[Published]:
+def read_published(path: Path) -> list[Published]:
     """The published numbers in a CSV file.
 
     Raises:
         ValueError: a line is wrong; file and line are named.
     """
-    found = []
+    entries = []
     with path.open(encoding="utf-8", newline="") as file:
         for number, line in enumerate(csv.DictReader(file), start=2):
             try:
-                given = {key: text for key, text in line.items() if text != ""}
-                found.append(Published.model_validate_strings(given))
+                fields = {key: text for key, text in line.items() if text != ""}
+                entries.append(Published.model_validate_strings(fields))
             except ValidationError as error:
                 raise ValueError(one_line(error, f"{path}, line {number}", Published)) from error
-    return found
+    return entries
 
 
 def _distinct(entries: Iterable[Published]) -> list[Published]:
@@ -93,3 +100,116 @@ def _distinct(entries: Iterable[Published]) -> list[Published]:
     for entry in entries:
         first.setdefault((entry.method, entry.dataset, entry.candidates, entry.q), entry)
     return list(first.values())
+
+
+Verdict = Literal["agrees", "differs", "too few", "not run"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison(Entry):
+    """One published number and our runs, under one selection rule; accuracies in percent.
+
+    `candidates` is our candidate process, or that of the paper where nothing has run.
+
+    Attributes:
+        source: label of the table in the paper's source.
+        published_mean: as printed.
+        published_std: converted to sample std.
+        published_n: number of runs.
+        published_n_inferred: that number is what the printed digits fit.
+        mean: mean accuracy of our runs; None where there are none.
+        std: their sample std; None where n < 2.
+        difference: ours - published; None where there are no runs.
+        low: lower end of its 95 % Welch interval; None where n < 2.
+        high: upper end.
+        verdict: what follows.
+    """
+
+    source: str
+    published_mean: float
+    published_std: float
+    published_n: int
+    published_n_inferred: bool
+    mean: float | None = None
+    std: float | None = None
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    verdict: Verdict = "not run"
+
+    header = (
+        "source,method,label,dataset,candidates,q,select,"
+        "published_mean,published_std,published_n,published_n_inferred,"
+        "n,mean,std,difference,low,high,verdict,run_ids"
+    )
+
+
+def compare(tables: Sequence[Table], published: Sequence[Published]) -> list[Comparison]:
+    """Every published number that belongs to a cell of `tables`, which differ in their rule.
+
+    Raises:
+        FieldError: there is none.
+    """
+    comparisons = [
+        _compare_cell(entry, row, cell, table.select)
+        for table in tables
+        for row, cell in table.cells
+        for entry in published
+        if entry.matches(row.name, cell.column.dataset, cell.column.process, cell.column.q)
+    ]
+    if not comparisons:
+        raise FieldError("compare", "the paper has no number for any cell here", "paper")
+    return comparisons
+
+
+def not_run(
+    published: Sequence[Published], rules: Sequence[Select], protocol: Protocol
+) -> list[Comparison]:
+    """Published numbers of which nothing has been run."""
+    return [
+        _without_runs(entry, printed_name(entry.method, protocol), rule)
+        for rule in rules
+        for entry in published
+    ]
+
+
+def _without_runs(entry: Published, label: str, select: Select) -> Comparison:
+    return Comparison(
+        source=entry.table,
+        method=entry.method,
+        label=label,
+        dataset=entry.dataset,
+        candidates=entry.candidates,
+        q=entry.q,
+        select=select,
+        published_mean=entry.mean,
+        published_std=entry.sample_std,
+        published_n=entry.n,
+        published_n_inferred=entry.n_inferred,
+    )
+
+
+def _compare_cell(entry: Published, row: Row, cell: Cell, select: Select) -> Comparison:
+    comparison = replace(
+        _without_runs(entry, row.label, select),
+        candidates=cell.column.candidates,
+        q=cell.column.q,
+    )
+    ours = cell.mean_std
+    if ours is None:  # there may be runs, without a value under this rule
+        return replace(comparison, verdict="too few") if cell.run_ids else comparison
+    interval = welch_difference(ours, MeanStd(entry.mean, entry.sample_std, entry.n))
+    verdict: Verdict = "too few"
+    if interval and cell.complete:
+        verdict = "agrees" if interval.low <= 0 <= interval.high else "differs"
+    return replace(
+        comparison,
+        n=ours.n,
+        mean=ours.mean,
+        std=ours.std,
+        difference=ours.mean - entry.mean,
+        low=interval.low if interval else None,
+        high=interval.high if interval else None,
+        verdict=verdict,
+        run_ids=cell.run_ids,
+    )

@@ -5,12 +5,19 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from pllbench.reports.comparison import Compared, Verdict
-from pllbench.reports.report import Report, Sheet
-from pllbench.reports.table import MISSING, sheet_titles, with_interval, with_std
-from pllbench.results.records import Record, Select
+from pllbench.reports.published import Comparison, Verdict
+from pllbench.reports.report import Report, TextTable, plain_headers, plain_row
+from pllbench.reports.table import (
+    MISSING,
+    format_difference,
+    format_mean,
+    format_q,
+    section_titles,
+)
+from pllbench.results.model_selection import Select
+from pllbench.results.records import Record
 
-NOTES = (
+_NOTES = (
     "Published: the AsyCo paper (arXiv 2407.15036), population std converted to sample std.",
     "n: our runs / its runs, which are 3, or what the digits of a number fit.",
     "Difference: ours - published, with its 95 % Welch interval.",
@@ -21,7 +28,7 @@ NOTES = (
 )
 """How to read a comparison."""
 
-PAGE = (
+_PAGE_NOTES = (
     "Made from the records by: pllbench table --compare paper --format markdown.",
     "A table of which nothing has run has its line in the first table and no section.",
     "The paper's figures print no numbers: the benchmarks noise_rates and tau are not here.",
@@ -30,143 +37,143 @@ PAGE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ComparedSelection:
     """A selection that was compared, and the records behind it.
 
     Attributes:
-        title: printed above its sheets.
-        compared: its published numbers, a rule after the other.
+        title: printed above its tables.
+        comparisons: its published numbers, a rule after the other.
         records: its finished runs.
         name: of its benchmark; empty for other selections.
-        note: what its benchmark says of itself.
+        note: of its benchmark.
     """
 
     title: str
-    compared: Sequence[Compared]
+    comparisons: Sequence[Comparison]
     records: Sequence[Record]
     name: str = ""
     note: str = ""
 
 
-def to_report(scored: Sequence[Scored], title: str = "") -> Report:
-    """What was compared, a sheet a data set; several selections are counted in a sheet before."""
-    sheets = [_counts(scored)] if len(scored) > 1 else []
-    notes = [*PAGE, *NOTES] if len(scored) > 1 else NOTES
-    for one in scored:
-        if any(entry.n for entry in one.compared):
-            sheets += _sheets(one)
-    entries = [entry for one in scored for entry in one.compared]
-    return Report(title, tuple(sheets), tuple(notes), entries)
+def report_comparison(selections: Sequence[ComparedSelection], title: str = "") -> Report:
+    """A text table a data set; before them, verdicts are counted where selections are several."""
+    tables = [_count_verdicts(selections)] if len(selections) > 1 else []
+    notes = [*_PAGE_NOTES, *_NOTES] if len(selections) > 1 else _NOTES
+    for selection in selections:
+        if any(entry.n for entry in selection.comparisons):
+            tables += _tabulate(selection)
+    entries = [entry for selection in selections for entry in selection.comparisons]
+    return Report(title, tuple(tables), tuple(notes), entries)
 
 
-def _rules(compared: Iterable[Compared]) -> list[Select]:
-    return list(dict.fromkeys(entry.select for entry in compared))
+def _rules(comparisons: Iterable[Comparison]) -> list[Select]:
+    return list(dict.fromkeys(entry.select for entry in comparisons))
 
 
-def _count(compared: Iterable[Compared], rule: Select) -> Counter[Verdict]:
-    return Counter(entry.verdict for entry in compared if entry.select == rule)
+def _verdicts(comparisons: Iterable[Comparison], rule: Select) -> Counter[Verdict]:
+    return Counter(entry.verdict for entry in comparisons if entry.select == rule)
 
 
-def _in_words(counts: Counter[Verdict]) -> str:
+def _in_words(verdicts: Counter[Verdict]) -> str:
     """`12 agree, 9 differ, 0 too few, 8 not run`."""
     return (
-        f"{counts['agrees']} agree, {counts['differs']} differ, "
-        f"{counts['too few']} too few, {counts['not run']} not run"
+        f"{verdicts['agrees']} agree, {verdicts['differs']} differ, "
+        f"{verdicts['too few']} too few, {verdicts['not run']} not run"
     )
 
 
-def _counts(scored: Sequence[Scored]) -> Sheet:
-    """A line a table of the paper; its rules are those that have a value for every run."""
-    rules = _rules(entry for one in scored for entry in one.compared)
-    everything = [entry for one in scored for entry in one.compared]
-    lines = []
-    for name, found in (*((one.name, one.compared) for one in scored), ("All", everything)):
-        counts = [_count(found, rule) for rule in rules]
-        numbers = [counts[0].total(), counts[0]["not run"], counts[0]["too few"]]
-        numbers += [count[verdict] for count in counts for verdict in ("agrees", "differs")]
-        lines.append((name, *map(str, numbers)))
-    heads = ["Benchmark", "Numbers", "Not run", "Too few"]
-    heads += [head for rule in rules for head in (f"{rule}: agree", "differ")]
-    return Sheet(
+def _count_verdicts(selections: Sequence[ComparedSelection]) -> TextTable:
+    """A row a table of the paper; its rules are those that have a value for every run."""
+    everything = [entry for selection in selections for entry in selection.comparisons]
+    rules = _rules(everything)
+    rows = []
+    named = [(selection.name, selection.comparisons) for selection in selections]
+    for name, comparisons in (*named, ("All", everything)):
+        verdicts = [_verdicts(comparisons, rule) for rule in rules]
+        numbers = [verdicts[0].total(), verdicts[0]["not run"], verdicts[0]["too few"]]
+        numbers += [counts[verdict] for counts in verdicts for verdict in ("agrees", "differs")]
+        rows.append(plain_row((name, *map(str, numbers))))
+    headers = ["Benchmark", "Numbers", "Not run", "Too few"]
+    headers += [header for rule in rules for header in (f"{rule}: agree", "differ")]
+    return TextTable(
         title="Published numbers by verdict",
-        heads=tuple(heads),
-        rows=tuple(lines),
-        breaks=tuple(range(4, len(heads), 2)),
+        headers=plain_headers(headers),
+        rows=tuple(rows),
+        breaks=tuple(range(4, len(headers), 2)),
     )
 
 
-def _sheets(scored: Scored) -> list[Sheet]:
-    """A sheet a data set and process; what is said of all runs stands below the last."""
-    rules = _rules(scored.compared)
-    heads = ["Method", "q", "Published", "n"]
+def _tabulate(selection: ComparedSelection) -> list[TextTable]:
+    """A text table a data set and process; notes on all runs stand below the last."""
+    rules = _rules(selection.comparisons)
+    headers = ["Method", "q", "Published", "n"]
     for rule in rules:
-        heads += [rule, "Difference", "Verdict"]
-    titles = sheet_titles((entry.dataset, entry.candidates) for entry in scored.compared)
-    parts: dict[str, list[Compared]] = defaultdict(list)
-    for entry in scored.compared:
-        parts[titles[entry.dataset, entry.candidates]].append(entry)
-    sheets = []
-    for title, found in parts.items():
-        lines: dict[tuple[str, str, float | None], list[Compared]] = defaultdict(list)
-        for entry in found:
-            lines[entry.source, entry.label, entry.q].append(entry)
-        sheets.append(
-            Sheet(
-                title=scored.title if len(parts) == 1 else f"{scored.title}: {title}",
-                heads=tuple(heads),
-                rows=tuple(map(_line, lines.values())),
+        headers += [rule, "Difference", "Verdict"]
+    titles = section_titles((entry.dataset, entry.candidates) for entry in selection.comparisons)
+    sections: dict[str, list[Comparison]] = defaultdict(list)
+    for entry in selection.comparisons:
+        sections[titles[entry.dataset, entry.candidates]].append(entry)
+    tables = []
+    for title, comparisons in sections.items():
+        rows: dict[tuple[str, str, float | None], list[Comparison]] = defaultdict(list)
+        for entry in comparisons:
+            rows[entry.source, entry.label, entry.q].append(entry)
+        tables.append(
+            TextTable(
+                title=selection.title if len(sections) == 1 else f"{selection.title}: {title}",
+                headers=plain_headers(headers),
+                rows=tuple(plain_row(_texts(entries)) for entries in rows.values()),
                 num_labels=2,
-                notes=tuple(f"{rule}: {_in_words(_count(found, rule))}." for rule in rules),
-                breaks=(5, *range(7, len(heads), 3)),
+                notes=tuple(f"{r}: {_in_words(_verdicts(comparisons, r))}." for r in rules),
+                breaks=(5, *range(7, len(headers), 3)),
             )
         )
-    about = [scored.note] if scored.note else []
-    about += _where(scored.records)
-    sheets[-1] = replace(sheets[-1], notes=(*sheets[-1].notes, *about))
-    return sheets
+    about = [selection.note] if selection.note else []
+    about += _provenance_notes(selection.records)
+    tables[-1] = replace(tables[-1], notes=(*tables[-1].notes, *about))
+    return tables
 
 
-def _line(entries: Sequence[Compared]) -> tuple[str, ...]:
-    """One published number beside our accuracies by each rule."""
+def _texts(entries: Sequence[Comparison]) -> list[str]:
+    """One published number beside our accuracies under each rule."""
     first = entries[0]
-    published = with_std(first.published_mean, first.published_std)
-    runs = f"{first.n}/{first.published_n}"
-    parts = [first.label, "" if first.q is None else f"{first.q:g}", published, runs]
+    published = format_mean(first.published_mean, first.published_std)
+    texts = [first.label, format_q(first.q), published, f"{first.n}/{first.published_n}"]
     for entry in entries:
-        parts += [_ours(entry), _difference(entry), entry.verdict]
-    return tuple(parts)
+        texts += [_accuracy(entry), _difference(entry), entry.verdict]
+    return texts
 
 
-def _ours(entry: Compared) -> str:
-    return MISSING if entry.mean is None else with_std(entry.mean, entry.std)
+def _accuracy(entry: Comparison) -> str:
+    return MISSING if entry.mean is None else format_mean(entry.mean, entry.std)
 
 
-def _difference(entry: Compared) -> str:
+def _difference(entry: Comparison) -> str:
     if entry.difference is None:
         return MISSING
-    return with_interval(entry.difference, entry.low, entry.high)
+    return format_difference(entry.difference, entry.low, entry.high)
 
 
-def _where(records: Iterable[Record]) -> list[str]:
-    """Devices, versions, commits and seconds of runs, a sentence for each machine."""
-    groups: dict[str, list[Record]] = defaultdict(list)
+def _provenance_notes(records: Iterable[Record]) -> list[str]:
+    """Device, versions, commits and seconds of runs, a sentence for each machine."""
+    machines: dict[str, list[Record]] = defaultdict(list)
     for record in records:
-        found = record.provenance
-        versions = ", ".join(f"{name} {version}" for name, version in found.versions.items())
-        about = "; ".join(filter(None, (found.host, versions)))
-        groups[f"{found.device} ({about or 'nothing else is known'})"].append(record)
-    sentences = []
-    for place, runs in sorted(groups.items()):
-        commits = Counter(_short(run.provenance.commit) for run in runs)
+        origin = record.provenance
+        versions = ", ".join(f"{name} {version}" for name, version in origin.versions.items())
+        about = "; ".join(filter(None, (origin.host, versions)))
+        machines[f"{origin.device} ({about or 'nothing else is known'})"].append(record)
+    notes = []
+    for machine, runs in sorted(machines.items()):
+        commits = Counter(_short_commit(run.provenance.commit) for run in runs)
         listed = ", ".join(f"{commit} ({commits[commit]})" for commit in sorted(commits))
-        seconds = math.fsum(run.provenance.seconds for run in runs)  # in any order the same
-        sentences.append(
-            f"{len(runs)} runs on {place}, {seconds:,.0f} s in all; commits (runs): {listed}."
+        seconds = math.fsum(run.provenance.seconds for run in runs)  # the same in any order
+        notes.append(
+            f"{len(runs)} runs on {machine}, {seconds:,.0f} s in all; commits (runs): {listed}."
         )
-    return sentences
+    return notes
 
 
-def _short(commit: str | None) -> str:
+def _short_commit(commit: str | None) -> str:
     """The first digits of a commit, with `+dirty` where it had changes."""
     if commit is None:
         return "unknown"

@@ -1,67 +1,63 @@
-"""Selection rules side by side: what a table says under each of them."""
+"""Selection rules side by side: the accuracies of a table under each of them."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from pllbench.reports.aggregate import RULES, spread
-from pllbench.reports.formats.terminal import entries
-from pllbench.reports.report import Report, Sheet
-from pllbench.reports.table import Cell, Row, Table, sheet_titles
-from pllbench.results.records import Select
-
-ORDER: tuple[Select, ...] = ("covering_rate", "approximated_accuracy", "last", "last10", "oracle")
-"""Rules without clean labels first; the oracle, which looks at the test set, last."""
-
-HEADS: Mapping[Select, str] = {
-    "covering_rate": "Covering rate",
-    "approximated_accuracy": "Approximated accuracy",
-    "last": "last",
-    "last10": "last10",
-    "oracle": "Oracle (diagnostic)",
-}
+from pllbench.reports.aggregate import mean_std_note
+from pllbench.reports.report import (
+    Report,
+    TextRow,
+    TextTable,
+    plain_headers,
+    plain_row,
+    table_entries,
+)
+from pllbench.reports.table import Cell, Row, Table, format_q, section_titles
+from pllbench.results.model_selection import RULES, Select
 
 
-def side_by_side(tables: Mapping[Select, Table]) -> Report:
-    """A sheet a data set and process, a line a cell, a column a rule.
+def report_rules(tables: Mapping[Select, Table]) -> Report:
+    """A text table a data set and process, a row a cell, a column a rule.
 
-    `tables` are of the same runs. A rule without one has no value for any run here, and is named.
+    `tables` are of the same runs. A rule without one has no value for any run here; a note names
+    it.
     """
-    shown = [rule for rule in ORDER if rule in tables]
-    lines: dict[str, list[tuple[str, ...]]] = defaultdict(list)
-    first = tables[shown[0]]
+    rules = [rule for rule in RULES if rule in tables]
+    first = tables[rules[0]]
     cells = [cell for _, cell in first.cells]
-    titles = sheet_titles((cell.column.dataset, cell.column.candidates) for cell in cells)
-    for parts in zip(*(tables[rule].cells for rule in shown), strict=True):
-        row, cell = parts[0]
+    titles = section_titles((cell.column.dataset, cell.column.candidates) for cell in cells)
+    sections: dict[str, list[TextRow]] = defaultdict(list)
+    for under_rules in zip(*(tables[rule].cells for rule in rules), strict=True):
+        row, cell = under_rules[0]
         title = titles[cell.column.dataset, cell.column.candidates]
-        lines[title].append(_line(row, cell, [cell for _, cell in parts]))
-    notes = [f"{first.title}."] if first.title else []
-    notes += [
-        f"Test accuracy (%), {spread(cells)}.",
-        *(f"{r}: {RULES[r]}." for r in shown if r != "oracle"),
-    ]
-    if "oracle" in shown:
-        notes += ["The oracle is the best test epoch: a diagnostic, not a result."]
-    if missing := [HEADS[rule] for rule in ORDER if rule not in tables]:
-        notes += [
-            f"Without a value here, since no run has a hold-out: {', '.join(missing).lower()}."
-        ]
+        sections[title].append(_text_row(row, [cell for _, cell in under_rules]))
+    headers = plain_headers(("Method", "q", *(RULES[rule].header for rule in rules)))
     return Report(
         title="",
-        sheets=tuple(
-            Sheet(
-                title=title,
-                heads=("Method", "q", *(HEADS[rule] for rule in shown)),
-                rows=tuple(rows),
-                num_labels=2,
-            )
-            for title, rows in lines.items()
+        tables=tuple(
+            TextTable(title, headers, tuple(rows), num_labels=2) for title, rows in sections.items()
         ),
-        notes=(*notes, *first.notes[1:]),
-        entries=[entry for rule in shown for entry in entries(tables[rule])],
+        notes=(
+            *first.title_note,
+            f"Test accuracy (%), {mean_std_note(cells)}.",
+            *_rule_notes(rules),
+            *first.notes[1:],  # its first note is on a single rule
+        ),
+        entries=[entry for rule in rules for entry in table_entries(tables[rule])],
     )
 
 
-def _line(row: Row, cell: Cell, cells: Sequence[Cell]) -> tuple[str, ...]:
-    q = "" if cell.column.q is None else f"{cell.column.q:g}"
-    return (row.label, q, *(f"{c.number} ({c.note})" if c.note else c.number for c in cells))
+def _rule_notes(rules: Sequence[Select]) -> list[str]:
+    notes = [f"{rule}: {RULES[rule].words}." for rule in rules if rule != "oracle"]
+    if "oracle" in rules:
+        notes += ["The oracle is the best test epoch: a diagnostic, not a result."]
+    if missing := [RULES[rule].header for rule in RULES if rule not in rules]:
+        notes += [
+            f"Without a value here, since no run has a hold-out: {', '.join(missing).lower()}."
+        ]
+    return notes
+
+
+def _text_row(row: Row, cells: Sequence[Cell]) -> TextRow:
+    numbers = (f"{c.number} ({c.note})" if c.note else c.number for c in cells)
+    return plain_row((row.label, format_q(cells[0].column.q), *numbers))

@@ -5,20 +5,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy  # loads `scipy.stats` where it is used: seconds, which most tables do not pay
+import scipy  # loads `scipy.stats` on first use, which takes seconds and few tables need
 
 ALPHA = 0.05
 """Level of all tests and intervals."""
 
-SAME = 1e-9
-"""A spread below this is rounding of equal numbers."""
+_ROUNDING = 1e-9
+"""A smaller spread is a rounding error of equal numbers."""
 
-_ENUMERATED = 13
-"""Up to so many pairs, all sign patterns are gone through, which is exact with ties as well."""
+_MAX_ENUMERATED = 13
+"""Up to this number of pairs all sign patterns are enumerated, which is exact with ties too."""
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class MeanStd:
     """Mean and spread of repeated runs, in the unit of the values.
 
     Attributes:
@@ -60,16 +60,16 @@ class PairedDifference:
     high: float
 
 
-def summary(values: Sequence[float]) -> Summary:
+def mean_std(values: Sequence[float]) -> MeanStd:
     """Mean, sample std and number of `values`.
 
     Raises:
         ValueError: there are no values.
     """
     if not values:
-        raise ValueError("no values to summarise")
+        raise ValueError("no values to average")
     std = float(np.std(values, ddof=1)) if len(values) > 1 else None
-    return Summary(float(np.mean(values)), std, len(values))
+    return MeanStd(float(np.mean(values)), std, len(values))
 
 
 def paired_difference(a: Mapping[int, float], b: Mapping[int, float]) -> PairedDifference:
@@ -92,7 +92,7 @@ def paired_difference(a: Mapping[int, float], b: Mapping[int, float]) -> PairedD
     return PairedDifference(mean, std, n, mean - margin, mean + margin)
 
 
-def welch_difference(a: Summary, b: Summary) -> Interval | None:
+def welch_difference(a: MeanStd, b: MeanStd) -> Interval | None:
     """Difference a - b of two independent means, with its 95 % Welch interval.
 
     None where a side is a single value, which has no spread. Two sides without spread give an
@@ -115,11 +115,11 @@ def paired_t_p(a: Mapping[int, float], b: Mapping[int, float]) -> float | None:
     Raises:
         ValueError: as `paired_difference`.
     """
-    found = paired_difference(a, b)
-    if found.std < SAME:
+    difference = paired_difference(a, b)
+    if difference.std < _ROUNDING:
         return None
-    statistic = abs(found.mean) / (found.std / math.sqrt(found.n))
-    return 2 * float(scipy.stats.t.sf(statistic, found.n - 1))
+    statistic = abs(difference.mean) / (difference.std / math.sqrt(difference.n))
+    return 2 * float(scipy.stats.t.sf(statistic, difference.n - 1))
 
 
 def wilcoxon_p(a: Mapping[int, float], b: Mapping[int, float]) -> float | None:
@@ -131,13 +131,13 @@ def wilcoxon_p(a: Mapping[int, float], b: Mapping[int, float]) -> float | None:
     Raises:
         ValueError: as `paired_difference`.
     """
-    paired_difference(a, b)  # refuses values that are no pairs
+    paired_difference(a, b)  # raises if the values are not paired
     differences = np.round([a[seed] - b[seed] for seed in sorted(a)], 9)  # equal steps are ties
     differences = differences[differences != 0]
     if len(differences) == 0 or smallest_wilcoxon_p(len(differences)) > ALPHA:
         return None
     n = len(differences)
-    method = scipy.stats.PermutationMethod(n_resamples=2**n) if n <= _ENUMERATED else "auto"
+    method = scipy.stats.PermutationMethod(n_resamples=2**n) if n <= _MAX_ENUMERATED else "auto"
     return float(scipy.stats.wilcoxon(differences, method=method).pvalue)
 
 

@@ -1,4 +1,4 @@
-"""What a table says, however it is printed: columns, cells, rows, blocks."""
+"""Tables of accuracies: columns, cells, rows, blocks; and how numbers and titles are written."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Literal
 
 from pllbench.data.catalogue import DATASETS
-from pllbench.reports.statistics import Summary, summary
-from pllbench.results.records import Select
+from pllbench.reports.statistics import MeanStd, mean_std
+from pllbench.results.model_selection import Select
 
 MISSING = "--"
 """Printed where a cell has no runs."""
@@ -20,8 +20,8 @@ UP, DOWN = "↑", "↓"
 """Signs before a change."""
 
 
-def change(value: float | None) -> str:
-    """A change as printed: `↑ 0.36`, `↓ 0.21`, `0.00`; `--` for None."""
+def format_change(value: float | None) -> str:
+    """A change: `↑ 0.36`, `↓ 0.21`, `0.00`; `--` for None."""
     if value is None:
         return MISSING
     size = f"{abs(value):.{DECIMALS}f}"
@@ -30,13 +30,13 @@ def change(value: float | None) -> str:
     return f"{UP if value > 0 else DOWN} {size}"
 
 
-def with_std(mean: float, std: float | None) -> str:
+def format_mean(mean: float, std: float | None) -> str:
     """`92.00 ± 2.00`; `92.00` without a std."""
     spread = "" if std is None else f" ± {std:.{DECIMALS}f}"
     return f"{mean:.{DECIMALS}f}{spread}"
 
 
-def with_interval(difference: float, low: float | None, high: float | None) -> str:
+def format_difference(difference: float, low: float | None, high: float | None) -> str:
     """`+1.30 [+0.09, +2.51]`; `+1.30` without an interval."""
     text = f"{difference:+.{DECIMALS}f}"
     if low is None or high is None:
@@ -44,36 +44,49 @@ def with_interval(difference: float, low: float | None, high: float | None) -> s
     return f"{text} [{low:+.{DECIMALS}f}, {high:+.{DECIMALS}f}]"
 
 
-def title_of(dataset: str) -> str:
+def format_p(p_value: float | None) -> str:
+    """A p-value: `.062`, `< .001`; `--` for None."""
+    if p_value is None:
+        return MISSING
+    return "< .001" if p_value < 0.001 else f"{p_value:.3f}".removeprefix("0")
+
+
+def format_q(q: float | None) -> str:
+    """A rate in a column of its own: `0.3`; empty for None."""
+    return "" if q is None else f"{q:g}"
+
+
+def dataset_title(name: str) -> str:
     """A data set as printed."""
-    return DATASETS[dataset].title if dataset in DATASETS else dataset
+    return DATASETS[name].title if name in DATASETS else name
 
 
-def parts_of(candidates: str) -> tuple[str, ...]:
-    """A candidate process as --candidates takes it, apart: its name, then each option."""
+def split_options(candidates: str) -> tuple[str, ...]:
+    """Name of a candidate process, then each of its options, as --candidates takes them."""
     process, colon, options = candidates.partition(":")
     return (process, *options.split(",")) if colon else (process,)
 
 
-def sheet_titles(
-    places: Iterable[tuple[str, str | None]],
+def section_titles(
+    sections: Iterable[tuple[str, str | None]],
 ) -> dict[tuple[str, str | None], str]:
-    """The title of the sheet that each pair of data set and `Column.candidates` is printed in.
+    """The title above the runs of each pair of data set and `Column.candidates`.
 
-    A data set is one sheet, but where it has several processes. The title names the process where
-    there are several, or it has options. What learns from true labels joins a single process.
+    Pairs of one title share a section: a data set is one section, unless it has several processes.
+    The title names the process where there are several, or it has options. Methods that learn from
+    true labels join the section of a single process.
     """
     processes: dict[str, list[str]] = defaultdict(list)
-    places = dict.fromkeys(places)
-    for dataset, candidates in places:
+    sections = dict.fromkeys(sections)
+    for dataset, candidates in sections:
         processes[dataset] += [candidates] if candidates else []
     titles = {}
-    for dataset, candidates in places:
-        known = processes[dataset]
-        shown = known[0] if len(known) == 1 else candidates or ""
-        named = len(known) > 1 or len(parts_of(shown)) > 1
-        parts = parts_of(shown) if named and shown else ()
-        titles[dataset, candidates] = ", ".join((title_of(dataset), *parts))
+    for dataset, candidates in sections:
+        several = len(processes[dataset]) > 1
+        process = candidates if several or not processes[dataset] else processes[dataset][0]
+        parts = split_options(process) if process else ()
+        named = parts if several or len(parts) > 1 else ()
+        titles[dataset, candidates] = ", ".join((dataset_title(dataset), *named))
     return titles
 
 
@@ -96,10 +109,10 @@ class Column:
     @property
     def process(self) -> str | None:
         """Name of the process, without its options."""
-        return parts_of(self.candidates)[0] if self.candidates else None
+        return split_options(self.candidates)[0] if self.candidates else None
 
 
-@dataclass(frozen=True)  # no slots: its summary is asked for often, and kept
+@dataclass(frozen=True)  # no slots: the cached property needs a dictionary
 class Cell:
     """Runs that differ in the seed alone.
 
@@ -112,8 +125,8 @@ class Cell:
         run_ids: their ids, by seed.
         digests: of the candidate sets of their training rows, by seed.
         values: their accuracies in percent, by seed; empty where the rule has no value for them.
-        mark: its place among the cells of its column.
-        note: what its reader must know besides the number, such as `n = 2 of 3`.
+        note: a restriction of the number, such as `n = 2 of 3`.
+        mark: best or second best of its column.
         apart: its runs have other candidate sets than the rest of its column at the same seeds.
     """
 
@@ -125,23 +138,28 @@ class Cell:
     run_ids: tuple[str, ...]
     digests: tuple[str, ...]
     values: tuple[float, ...]
-    mark: Literal["best", "second", ""] = ""
     note: str = ""
+    mark: Literal["best", "second", ""] = ""
     apart: bool = False
 
     @cached_property
-    def summary(self) -> Summary | None:
+    def mean_std(self) -> MeanStd | None:
         """Mean and sample std in percent; None without values."""
-        return summary(self.values) if self.values else None
+        return mean_std(self.values) if self.values else None
+
+    @property
+    def printed_mean(self) -> float | None:
+        """The mean at the printed precision; None without values."""
+        return round(self.mean_std.mean, DECIMALS) if self.mean_std else None
 
     @property
     def number(self) -> str:
         """`92.00 ± 2.00`; `92.00` for a single run; `--` without values."""
-        return with_std(self.summary.mean, self.summary.std) if self.summary else MISSING
+        return format_mean(self.mean_std.mean, self.mean_std.std) if self.mean_std else MISSING
 
     @property
     def complete(self) -> bool:
-        """Whether it has every run that it ought to have."""
+        """Whether it has a value for every planned run."""
         return bool(self.values) and len(self.values) >= (self.planned or 0)
 
     @property
@@ -171,7 +189,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Improvement:
-    """A last row: how far one method lies above the best of the others.
+    """The last row of a block: how far one method lies above the best of the others.
 
     Attributes:
         values: difference of the printed means, one a column; None where runs are missing.
@@ -195,15 +213,16 @@ class Block:
     @property
     def title(self) -> str:
         """The data set as printed."""
-        return title_of(self.dataset)
+        return dataset_title(self.dataset)
 
-    def parts(self, column: Column) -> tuple[str, ...]:
-        """What tells a column: its process, where the block has several or it has options; its q.
+    def header(self, column: Column) -> tuple[str, ...]:
+        """Header of a column, in parts: its process, where this is not clear, and its q.
 
-        Nothing where there is nothing to tell.
+        The process is named where the block has several, or where it has options. Empty where the
+        process is clear and has no q.
         """
         assert column.candidates is not None
-        process, *options = parts_of(column.candidates)
+        process, *options = split_options(column.candidates)
         several = len({c.candidates for c in self.columns}) > 1
         rate = () if column.q is None else (f"q = {column.q:g}",)
         if not (several or options):
@@ -211,33 +230,33 @@ class Block:
         return (process if rate else f"{process} candidate sets", *options, *rate)
 
     @property
-    def heads(self) -> list[tuple[str, ...]]:
-        """Printed heads of its columns, in parts; one where only references have run."""
-        return [self.parts(column) or ("accuracy",) for column in self.columns] or [("accuracy",)]
+    def headers(self) -> list[tuple[str, ...]]:
+        """Printed headers of its columns, in parts; one where only references have run."""
+        return [self.header(column) or ("accuracy",) for column in self.columns] or [("accuracy",)]
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """What a table says, however it is printed."""
+    """Accuracies under one selection rule.
+
+    Attributes:
+        blocks: one a data set, in printed order.
+        select: the rule.
+        notes: sentences of the caption, except for the meaning of marks.
+        title: of the benchmark, without a full stop; empty for other selections.
+    """
 
     blocks: tuple[Block, ...]
     select: Select
     notes: tuple[str, ...]
-    """The caption, a sentence each, but for the meaning of bold and underline."""
     title: str = ""
-    """Begins the caption, without its full stop."""
 
     @property
     def cells(self) -> list[tuple[Row, Cell]]:
         """All cells in printed order, each with its row."""
         return [(r, cell) for b in self.blocks for r in b.rows for cell in r.cells if cell]
 
-    def caption(self, best: str = "in bold", second: str = "underlined") -> str:
-        """The caption, saying how the two marks look."""
-        notes = [f"{self.title}."] if self.title else []
-        notes += self.notes
-        marks = {cell.mark for _, cell in self.cells} - {""}
-        if marks:
-            other = f", second best {second}" if "second" in marks else ""
-            notes += [f"Best of a column {best}{other}."]
-        return " ".join(notes)
+    @property
+    def title_note(self) -> tuple[str, ...]:
+        """The title as a sentence; empty where there is none."""
+        return (f"{self.title}.",) if self.title else ()

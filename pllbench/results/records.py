@@ -2,18 +2,16 @@
 
 The JSON's existence means that the run is done, so it is written last; both files are written to a
 temporary name, flushed to disk and renamed. Storage may fail later, so a record counts only with
-its columns: `query` looks at the end of their file, `is_done` at all of it.
+its columns: `read_records` looks at the end of their file, `is_done` at all of it.
 """
 
 import gc
-import os
-import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field, ValidationError
@@ -21,21 +19,19 @@ from pydantic_core import from_json
 
 from pllbench.candidates.audit import Audit
 from pllbench.results.curves import Curves, num_columns, require_curves
-from pllbench.spec import RunSpec, one_line
-from pllbench.validation import Values
+from pllbench.results.files import quarantine, write_atomic
+from pllbench.results.model_selection import Select
+from pllbench.spec import RunSpec
+from pllbench.validation import StrictModel, one_line
 
 SCHEMA: Literal[1] = 1
 """Version of the record's layout."""
 
-Select = Literal["last10", "last", "covering_rate", "approximated_accuracy", "oracle"]
-"""Rule that turns a run into one accuracy; `oracle`, the best test epoch, is diagnostic."""
-
-SELECTS: tuple[Select, ...] = get_args(Select)
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
-class Result(Values):
+class Result(StrictModel):
     """Summaries of one run, as fractions."""
 
     accuracy: dict[Select, Share]
@@ -53,7 +49,7 @@ class Result(Values):
     num_holdout: int
 
 
-class AnnotatorFacts(Values):
+class AnnotatorFacts(StrictModel):
     """The network whose scores made the candidate sets instance-dependent."""
 
     run_id: str
@@ -64,7 +60,7 @@ class AnnotatorFacts(Values):
     """The same of the test rows."""
 
 
-class Provenance(Values):
+class Provenance(StrictModel):
     """Where a result comes from; nothing here is part of the run's identity."""
 
     commit: str | None = None
@@ -88,7 +84,7 @@ class Provenance(Values):
     """Epochs at which the run went on from a checkpoint."""
 
 
-class Record(Values):
+class Record(StrictModel):
     """A finished run."""
 
     schema_version: Literal[1] = Field(alias="schema")
@@ -115,41 +111,7 @@ def record_path(root: Path, spec: RunSpec) -> Path:
     return root / "records" / spec.dataset / spec.method / f"{spec.run_id}.json"
 
 
-def write_atomic(path: Path, data: bytes, *, durable: bool = True) -> None:
-    """Write `data` to `path` so that a reader sees the old file or the whole new one.
-
-    What is not `durable` may be gone, or empty, after a power cut.
-
-    Raises:
-        OSError: it cannot be written; the error names `path`.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Not tempfile's: its files are for their owner alone, and a results folder may be shared.
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
-    try:
-        with temporary.open("xb") as file:
-            file.write(data)
-            file.flush()
-            if durable:
-                os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException as error:
-        temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError):  # that of a full disk names no file
-            raise OSError(error.errno, error.strerror, str(path)) from error
-        raise
-
-
-def move_aside(path: Path) -> Path:
-    """Rename a file that cannot be trusted to `*.unreadable`, numbered where that exists."""
-    target, number = path.with_name(f"{path.name}.unreadable"), 1
-    while target.exists():
-        number += 1
-        target = path.with_name(f"{path.name}.unreadable-{number}")
-    return path.rename(target)
-
-
-def set_aside(root: Path, spec: RunSpec) -> str | None:
+def quarantine_damaged_record(root: Path, spec: RunSpec) -> str | None:
     """Make way for the record of a run that is done again: move a damaged one aside.
 
     One line that names it, or None where there was none.
@@ -161,12 +123,12 @@ def set_aside(root: Path, spec: RunSpec) -> str | None:
         verify(path)
     except ValueError as error:
         both = (path, path.with_suffix(".npz"))  # a crash in between leaves no record
-        moved = [move_aside(file).name for file in both if file.exists()]
+        moved = [quarantine(file).name for file in both if file.exists()]
         return f"{error}; moved to {' and '.join(moved)}"
     return None
 
 
-def write(root: Path, record: Record, curves: Curves) -> Path:
+def write_record(root: Path, record: Record, curves: Curves) -> Path:
     """Store a finished run, its curves first; gives the path of the JSON."""
     path = record_path(root, record.spec)
     buffer = BytesIO()
@@ -177,7 +139,7 @@ def write(root: Path, record: Record, curves: Curves) -> Path:
     return path
 
 
-def read(path: Path) -> Record:
+def read_record(path: Path) -> Record:
     """The record at `path`.
 
     Raises:
@@ -215,7 +177,7 @@ def verify(path: Path) -> None:
     Raises:
         ValueError: one of the two is missing or damaged; the message names it.
     """
-    read(path)
+    read_record(path)
     require_curves(path)
 
 
@@ -231,16 +193,16 @@ def is_done(root: Path, spec: RunSpec) -> bool:
     return True
 
 
-def query(root: Path) -> tuple[list[Record], list[Unreadable]]:
+def read_records(root: Path) -> tuple[list[Record], list[Unreadable]]:
     """All records below `root`, in the order of their paths, and what could not be read."""
     found: list[Record] = []
     unreadable: list[Unreadable] = []
-    with _no_garbage():
+    with _no_collection():
         for path in sorted((root / "records").glob("*/*/*.json"), key=str):
             if path.name.startswith("."):
                 continue
             try:
-                record = read(path)
+                record = read_record(path)
                 if path.parts[-3:-1] != (record.spec.dataset, record.spec.method):
                     # a copy would count its run twice
                     raise ValueError(f"{path}: its place is {record_path(root, record.spec)}")
@@ -253,17 +215,16 @@ def query(root: Path) -> tuple[list[Record], list[Unreadable]]:
 
 
 @contextmanager
-def _no_garbage() -> Iterator[None]:
-    """No search for cycles among records, where there are none: a quarter of the time of thousands.
+def _no_collection() -> Iterator[None]:
+    """Hold the garbage collector: it would search all records again and again while they are read.
 
-    What is there afterwards is never searched; it is freed as ever when nothing refers to it.
+    They hold no cycles. Reading thousands takes a quarter of the time.
     """
     enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        gc.freeze()
         if enabled:
             gc.enable()
 

@@ -11,6 +11,7 @@ from pllbench.results import records
 from pllbench.results.records import Record, Unreadable
 from pllbench.results.workspace import Workspace
 from pllbench.spec import RunSpec
+from pllbench.validation import FieldError
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Status:
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class Estimate:
     """How far a selection is.
 
     Attributes:
@@ -52,7 +53,7 @@ class Outlook:
     unestimated: int
 
 
-def outlook(planned: Sequence[PlannedRun], found: Sequence[Record]) -> Outlook:
+def estimate(planned: Sequence[PlannedRun], found: Sequence[Record]) -> Estimate:
     """How far the runs of a selection are; time is judged by the records in `found`.
 
     An epoch is taken to last as long as those of the same method, data set and network.
@@ -65,7 +66,7 @@ def outlook(planned: Sequence[PlannedRun], found: Sequence[Record]) -> Outlook:
     left = [spec for run_id, spec in specs.items() if run_id not in done]
     known = [spec for spec in left if _kind(spec) in epochs]
     hours = sum(fmean(epochs[_kind(spec)]) * spec.train.epochs for spec in known) / 3600
-    return Outlook(
+    return Estimate(
         runs=len(specs),
         done=len(specs) - len(left),
         hours_left=hours if known or not left else None,
@@ -77,18 +78,9 @@ def _kind(spec: RunSpec) -> tuple[str, str, str]:
     return spec.method, spec.dataset, spec.train.network
 
 
-def name_of(run: PlannedRun) -> str:
-    """A run in words: label, data set, candidate process unless plainly uniform, q and seed."""
-    spec = run.spec
-    process = spec.candidates.text if spec.candidates else "uniform"
-    where = spec.dataset if process == "uniform" else f"{spec.dataset} {process}"
-    q = "" if spec.q is None else f" q={spec.q:g}"
-    return f"{run.label} · {where}{q} · seed {spec.seed}"
-
-
 def selection_status(planned: Sequence[PlannedRun], results: Path) -> Status:
     """The state of every planned run."""
-    found, unreadable = records.query(results)
+    found, unreadable = records.read_records(results)
     done = {record.run_id for record in found}
     failures: list[tuple[str, str]] = []
     states: Counter[str] = Counter()
@@ -97,7 +89,7 @@ def selection_status(planned: Sequence[PlannedRun], results: Path) -> Status:
         state = "done" if run_id in done else space.state()
         states[state] += 1
         if state == "failed":
-            failures.append((name_of(run), space.reason()))
+            failures.append((run.title, space.reason()))
     return _status(states, failures, unreadable)
 
 
@@ -108,8 +100,8 @@ def folder_status(results: Path) -> Status:
         ValueError: there is no such folder.
     """
     if not results.is_dir():
-        raise ValueError(f"--results {results}: no such folder")
-    found, unreadable = records.query(results)
+        raise FieldError("results", "no such folder", results)
+    found, unreadable = records.read_records(results)
     failures: list[tuple[str, str]] = []
     states = Counter(done=len(found))
     done = {record.run_id for record in found}

@@ -4,7 +4,7 @@ A lock and the name of its owner while a process works on it, its checkpoint, an
 last failure. The folder goes when the record is written.
 
 The operating system frees the lock of a process that dies. Some network file systems keep locks to
-one machine, so an owner on another machine is believed while its heart beats.
+one machine, so an owner on another machine counts as alive while its heartbeat is recent.
 """
 
 import fcntl
@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from pllbench.results.records import write_atomic
+from pllbench.results.files import write_atomic
 
 HEARTBEAT_SECONDS = 10.0
 """How often an owner tells that it lives."""
@@ -65,7 +65,7 @@ class Workspace:
 
     @property
     def owner(self) -> Path:
-        """Machine and process that work on the run; its age is the time since the last beat."""
+        """Machine and process that work on the run; its age is the time since a heartbeat."""
         return self.folder / "owner.json"
 
     def acquire(self) -> bool:
@@ -118,9 +118,9 @@ class Workspace:
         except (OSError, ValueError, RecursionError):
             return False
         other = isinstance(facts, dict) and facts.get("machine") != machine()
-        return other and abs(now - beat) < DEAD_SECONDS  # one from the future is no sign of life
+        return other and abs(now - beat) < DEAD_SECONDS  # a heartbeat from the future says nothing
 
-    def beat(self) -> None:
+    def heartbeat(self) -> None:
         """Tell other machines that the owner lives."""
         with suppress(OSError):  # the run has just ended, or the disk is away for a while
             os.utime(self.owner)

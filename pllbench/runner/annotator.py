@@ -18,16 +18,18 @@ import numpy as np
 import torch
 
 from pllbench.candidates.processes import Logits
-from pllbench.data import dataset as datasets
-from pllbench.data.dataset import Dataset
-from pllbench.data.readers.base import brief
+from pllbench.data.catalogue import DatasetInfo
+from pllbench.data.dataset import split
+from pllbench.data.readers.base import Dataset, short_message
 from pllbench.grid.resolve import annotator_run
 from pllbench.registry import load_method
-from pllbench.results.records import AnnotatorFacts, move_aside, write_atomic
+from pllbench.results.files import quarantine, write_atomic
+from pllbench.results.records import AnnotatorFacts
 from pllbench.spec import RunSpec
 from pllbench.training.checkpoints import Checkpoints
+from pllbench.training.evaluation import predictions
 from pllbench.training.task import Task, make_task
-from pllbench.training.trainer import Progress, predictions, train
+from pllbench.training.trainer import Progress, train
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ def annotate(
         ValueError: as `annotator_run`; or `folder` holds other scores than of this data set.
         Interrupted: `on_epoch` asked to stop; the annotator's state was saved.
     """
-    run = annotator_run(spec, 0 if dataset.num_train is not None else spec.split_seed)
+    run = annotator_run(spec, dataset.info, 0 if dataset.num_train is not None else spec.split_seed)
     path = folder / f"{run.run_id}.npz"
     with _locked(path.with_suffix(".lock")):
         if not path.exists():
@@ -84,26 +86,26 @@ def annotate(
             _store(path, logits, task, outcome.result.accuracy["last"])
             checkpoints.delete()
         found = _read(path)
-    shape = (len(datasets.split(dataset, run.seed)[0]), dataset.num_classes)
+    shape = (len(split(dataset, run.seed)[0]), dataset.num_classes)
     if found.logits.shape != shape:
         raise ValueError(f"{path}: scores of shape {found.logits.shape}, not {shape}: delete it")
     return found
 
 
-def set_aside(folder: Path, spec: RunSpec) -> str | None:
-    """Move scores that cannot be read aside, before a run needs them: its annotator trains anew.
+def quarantine_damaged_scores(folder: Path, spec: RunSpec, info: DatasetInfo) -> str | None:
+    """Move scores that cannot be read aside, before a run needs them: its annotator trains again.
 
     One line that names the file, or None where nothing is wrong.
     """
     if spec.annotator is None:
         return None
-    for seed in (0, spec.split_seed):  # without the data, nobody knows which of them it is
-        path = folder / f"{annotator_run(spec, seed).run_id}.npz"
+    for seed in (0, spec.split_seed):  # which of them it is depends on the data
+        path = folder / f"{annotator_run(spec, info, seed).run_id}.npz"
         try:
             if path.exists():
                 _read(path)
         except ValueError as error:
-            return f"{error}; moved to {move_aside(path).name}, its annotator trains anew"
+            return f"{error}; moved to {quarantine(path).name}, its annotator trains again"
     return None
 
 
@@ -121,7 +123,9 @@ def _read(path: Path) -> Annotation:
         if not np.isfinite(found.logits).all():
             raise ValueError("a score is not finite")
     except Exception as error:  # zipfile, zlib, NumPy and pydantic each raise their own kind
-        raise ValueError(f"{path}: not the scores of an annotator ({brief(error)})") from error
+        raise ValueError(
+            f"{path}: not the scores of an annotator ({short_message(error)})"
+        ) from error
     return found
 
 

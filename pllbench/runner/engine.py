@@ -9,8 +9,9 @@ import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Self
 
-from pllbench.data.dataset import Dataset
+from pllbench.data.readers.base import Dataset
 from pllbench.results.curves import Curves
 from pllbench.results.records import Record
 from pllbench.runner.job import Job, execute
@@ -48,7 +49,7 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class RunFailed:
     """A run has failed.
 
     Attributes:
@@ -69,29 +70,36 @@ class Stopped:
     job: Job
 
 
-Event = Started | EpochEnded | Finished | Failed | Stopped
+Event = Started | EpochEnded | Finished | RunFailed | Stopped
 
 
 class Engine(ABC):
     """Executes jobs somewhere, in as many places as it has.
 
     Attributes:
-        timeout: seconds after which a run fails; None: it may take for ever.
+        timeout: seconds after which a run fails; None for no limit.
+        stopping: whether it was asked to stop.
     """
 
     def __init__(self, timeout: float | None = None) -> None:
         self.timeout = timeout
-        self._stopping = False
+        self.stopping = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def run(self, jobs: Iterator[Job]) -> Iterator[Event]:
         """Execute all jobs, taken one by one as places become free; events in order per job."""
         while True:
-            while not self._stopping and self._has_place() and (job := next(jobs, None)):
+            while not self.stopping and self._has_place() and (job := next(jobs, None)):
                 self._begin(job)
                 yield Started(job)
             if not self._running():
                 return
-            if self._stopping:
+            if self.stopping:
                 self._ask_to_stop()
             yield from self._events()
             yield from self._overdue()
@@ -101,7 +109,7 @@ class Engine(ABC):
 
         May be called from a signal handler, while `run` is at work.
         """
-        self._stopping = True  # `run` tells the workers: a signal may have come amid a message
+        self.stopping = True  # `run` tells the workers: a signal may have come amid a message
 
     def _overdue(self) -> Iterator[Event]:
         if self.timeout is None:
@@ -110,7 +118,7 @@ class Engine(ABC):
         for job, since in self._running():
             if since is not None and now - since > self.timeout:
                 self._end(job)
-                yield Failed(job, f"took longer than --timeout {self.timeout:g} s")
+                yield RunFailed(job, f"took longer than its timeout of {self.timeout:g} s")
 
     @abstractmethod
     def close(self) -> None:
@@ -137,7 +145,7 @@ class Engine(ABC):
 
     @abstractmethod
     def _events(self) -> Iterator[Event]:
-        """What running jobs have told; waits for at most `POLL_SECONDS`."""
+        """What running jobs have reported; waits for at most `POLL_SECONDS`."""
 
     @abstractmethod
     def _end(self, job: Job) -> None:
@@ -146,7 +154,7 @@ class Engine(ABC):
 
 def attempt(
     job: Job, on_epoch: Callable[[Progress], bool], dataset: Dataset | None = None
-) -> Finished | Failed | Stopped:
+) -> Finished | RunFailed | Stopped:
     """Execute a job in this process: `execute`, with whatever a method raises as an event."""
     try:
         return Finished(job, *execute(job, on_epoch, dataset))
@@ -154,4 +162,4 @@ def attempt(
         return Stopped(job)
     except Exception as error:  # noqa: BLE001 - it fails its run alone
         reason = ": ".join(filter(None, (type(error).__name__, str(error))))
-        return Failed(job, reason, traceback.format_exc())
+        return RunFailed(job, reason, traceback.format_exc())

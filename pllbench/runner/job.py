@@ -1,7 +1,6 @@
 """One run from spec to record, wherever it happens: in a worker process, or on a cluster."""
 
 import platform
-import resource
 import subprocess
 import sys
 import time
@@ -15,9 +14,9 @@ from tempfile import TemporaryDirectory
 
 import torch
 
-from pllbench.data import dataset as datasets
-from pllbench.data.custom import OwnData
-from pllbench.data.dataset import Dataset
+from pllbench.data.catalogue import DatasetInfo
+from pllbench.data.dataset import load_dataset
+from pllbench.data.readers.base import Dataset
 from pllbench.registry import load_method, method_entries
 from pllbench.results.curves import Curves
 from pllbench.results.records import SCHEMA, Provenance, Record
@@ -29,28 +28,46 @@ from pllbench.training.trainer import Progress, train
 
 
 @dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How runs are executed; nothing here changes a number.
+
+    Attributes:
+        results: the results folder.
+        data_dir: folder of the data sets.
+        device: auto (a GPU where there is one), cpu or cuda.
+        noisy: candidate sets may lack the true label.
+        checkpoint_every: epochs between two checkpoints of a run.
+    """
+
+    results: Path
+    data_dir: Path
+    device: str = "auto"
+    noisy: bool = False
+    checkpoint_every: int = 10
+
+    @property
+    def annotators(self) -> Path:
+        """Folder of the scores of annotators."""
+        return self.results / "work" / "annotators"
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """A run and what is needed to execute it; nothing here but the spec changes a number.
 
     Attributes:
         spec: the run.
-        data_dir: folder of the data sets.
-        device: cpu, cuda, or auto: cuda where there is one.
-        noisy: candidate sets may lack the true label.
+        data: its data set.
+        options: how it is executed.
         checkpoint: file that keeps the state between epochs; None keeps none.
-        checkpoint_every: epochs between two checkpoints.
         annotators: folder that keeps the scores of annotators; None: they are trained each time.
-        own: the user's own data that the run is on; else `data_dir` holds the data set.
     """
 
     spec: RunSpec
-    data_dir: Path
-    device: str = "auto"
-    noisy: bool = False
+    data: DatasetInfo
+    options: RunOptions
     checkpoint: Path | None = None
-    checkpoint_every: int = 10
     annotators: Path | None = None
-    own: OwnData | None = None
 
 
 def execute(
@@ -65,21 +82,20 @@ def execute(
     Raises whatever data, method or trainer raise; `Interrupted` if `on_epoch` asked to stop.
     """
     started, clock = datetime.now(UTC), time.perf_counter()
-    device = torch.device(_resolve(job.device))
+    spec, options = job.spec, job.options
+    device = torch.device(_resolve(options.device))
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
-    spec = job.spec
     if dataset is None:
-        dataset = load_dataset(job)
+        dataset = dataset_of(job)
     annotation = _annotation(job, dataset, device, on_epoch)
     logits = annotation.logits if annotation else None
-    task = make_task(spec, dataset, device, noisy=job.noisy, logits=logits)
+    task = make_task(spec, dataset, device, noisy=options.noisy, logits=logits)
     checkpoints = None
     if job.checkpoint:
-        checkpoints = Checkpoints(job.checkpoint, spec.run_id, job.checkpoint_every)
-    outcome = train(
-        spec, load_method(spec.method), task, checkpoints=checkpoints, on_epoch=on_epoch
-    )
+        checkpoints = Checkpoints(job.checkpoint, spec.run_id, options.checkpoint_every)
+    method = load_method(spec.method)
+    outcome = train(spec, method, task, checkpoints=checkpoints, on_epoch=on_epoch)
     provenance = Provenance(
         commit=source_commit(),
         versions=_versions(spec.method),
@@ -87,14 +103,13 @@ def execute(
         host=f"{platform.system()} {platform.machine()}",
         started=started.isoformat(timespec="seconds"),
         seconds=round(outcome.seconds_before + time.perf_counter() - clock, 3),
-        peak_memory_mib=round(_peak_memory(device) / 2**20, 1),
+        peak_memory_mib=_peak_memory_mib(device),
         audit=task.audit,
         annotator=annotation.facts if annotation else None,
         resumed_from=outcome.resumed_from,
     )
-    return Record(
-        schema=SCHEMA, spec=spec, result=outcome.result, provenance=provenance
-    ), outcome.curves
+    record = Record(schema=SCHEMA, spec=spec, result=outcome.result, provenance=provenance)
+    return record, outcome.curves
 
 
 def _annotation(
@@ -109,15 +124,15 @@ def _annotation(
         return annotate(job.spec, dataset, device, Path(folder), on_epoch)
 
 
-def load_dataset(job: Job) -> Dataset:
-    """The data set of `job`: one that the suite knows, or the user's own."""
-    return _load(job.own or job.spec.dataset, job.data_dir, job.noisy)
+def dataset_of(job: Job) -> Dataset:
+    """The data set of `job`."""
+    return _load(job.data, job.options.data_dir, job.options.noisy)
 
 
 @lru_cache(maxsize=1)
-def _load(name: str | OwnData, data_dir: Path, noisy: bool) -> Dataset:
+def _load(info: DatasetInfo, data_dir: Path, noisy: bool) -> Dataset:
     """The last data set stays in memory: a worker's next run is mostly on the same one."""
-    return datasets.load(name, data_dir, noisy=noisy)
+    return load_dataset(info, data_dir, noisy=noisy)
 
 
 def _resolve(device: str) -> str:
@@ -126,12 +141,16 @@ def _resolve(device: str) -> str:
     return device
 
 
-def _peak_memory(device: torch.device) -> int:
-    """Bytes: the GPU's peak in this run, else the peak of this process."""
+def _peak_memory_mib(device: torch.device) -> float | None:
+    """The GPU's peak in this run, else the peak of this process; None where nobody counts it."""
     if device.type == "cuda":
-        return torch.cuda.max_memory_allocated(device)
+        return round(torch.cuda.max_memory_allocated(device) / 2**20, 1)
+    if sys.platform == "win32":
+        return None
+    import resource
+
     unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20, 1)
 
 
 @cache
@@ -140,7 +159,7 @@ def source_commit() -> str | None:
 
     None where it is installed from a wheel, or git is not there.
     """
-    root = Path(__file__).parent.parent.parent
+    root = Path(__file__).parents[2]
     if not (root / ".git").exists():
         return None
 

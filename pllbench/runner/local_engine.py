@@ -1,6 +1,7 @@
 """Runs in worker processes on this machine."""
 
 import multiprocessing
+import os
 import signal
 import time
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from pllbench.runner.engine import (
     Engine,
     EpochEnded,
     Event,
-    Failed,
+    RunFailed,
     attempt,
 )
 from pllbench.runner.job import Job
@@ -25,17 +26,23 @@ PRELOADED = [__name__, "torch._dynamo"]
 """Imported once, by the fork server; the first step of any optimizer imports the latter."""
 
 
+def num_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 class _Worker:
     """A process that executes one job after another, at the other end of a pipe."""
 
     def __init__(self) -> None:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(PRELOADED)
-        # Ctrl-C is the runner's to handle. That it is ignored is inherited, by workers too. Only in
-        # this moment: the start below takes seconds, until the fork server has imported torch.
-        handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        # Ctrl-C is for whoever runs the engine. That it is blocked is inherited, by workers too,
+        # and this works in any thread. Only for this moment: the start below takes seconds, until
+        # the fork server has imported torch.
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         forkserver.ensure_running()
-        signal.signal(signal.SIGINT, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         self.connection, theirs = context.Pipe()
         self.process: BaseProcess = context.Process(target=_work, args=(theirs,), daemon=True)
         self.process.start()
@@ -89,7 +96,7 @@ class LocalEngine(Engine):
         self._idle_worker().give(job)
 
     def _idle_worker(self) -> _Worker:
-        """A worker without a job, started where there is none that lives."""
+        """A worker without a job; a new one where none is alive."""
         for worker in [worker for worker in self._workers if worker.job is None]:
             if worker.process.is_alive():
                 return worker
@@ -115,7 +122,7 @@ class LocalEngine(Engine):
             event: Event = worker.connection.recv()
         except (EOFError, OSError):
             worker.process.join(5)
-            return Failed(worker.job, _cause_of_death(self._remove(worker)))
+            return RunFailed(worker.job, _cause_of_death(self._remove(worker)))
         if not isinstance(event, EpochEnded):
             worker.job = None
         return event

@@ -1,10 +1,8 @@
-"""What a person sees while a grid runs: a live view on a terminal, plain lines elsewhere."""
+"""Progress of a grid: whoever is told of it, and how a terminal shows it."""
 
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Self
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -13,13 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from pllbench.grid.plan import PlannedRun
-from pllbench.results.status import name_of
 from pllbench.training.trainer import Progress as EpochProgress
 
 SETTLING_SECONDS = 2.0
 """No estimate of the time left is shown before it rests on this much time."""
 
-NUMBER_WIDTHS, GAP = (9, 8, 8), 2
+_NUMBER_WIDTHS, _GAP = (9, 8, 8), 2
 """Columns of a running cell after its name: epoch, accuracy and time; and the space before each."""
 
 
@@ -48,23 +45,57 @@ class _Running:
         return self.epochs_done - self.first
 
 
-class Display:
-    """Progress of a grid on `console`. A context manager; every method may be called at any time.
+class Observer:
+    """Is told how a grid proceeds; does nothing with it. Every method may be called at any time."""
+
+    def begun(self, runs: Sequence[PlannedRun]) -> None:
+        """These runs are to be executed."""
+
+    def started(self, run: PlannedRun) -> None:
+        """A run has begun."""
+
+    def progressed(self, run: PlannedRun, progress: EpochProgress) -> None:
+        """A run has ended an epoch."""
+
+    def finished(self, run: PlannedRun, accuracy: float, seconds: float) -> None:
+        """A run is stored; `accuracy` is a fraction."""
+
+    def failed(self, run: PlannedRun, reason: str) -> None:
+        """A run has failed, here or in another process."""
+
+    def passed_over(self, run: PlannedRun) -> None:
+        """Another process has finished a run."""
+
+    def stopped(self, run: PlannedRun) -> None:
+        """A run has saved its state on request."""
+
+    def warned(self, line: str) -> None:
+        """A damaged file was found."""
+
+    def waiting(self, num_runs: int) -> None:
+        """All that is left is runs that other processes work on."""
+
+    def ended(self) -> None:
+        """Nothing more will be told."""
+
+
+class Display(Observer):
+    """Progress of a grid on a console: a live view on a terminal, plain lines elsewhere.
 
     Attributes:
-        console: where it is shown; decides between live view and plain lines.
+        console: where it is shown.
         total: runs to execute.
     """
 
-    def __init__(self, console: Console, runs: Sequence[PlannedRun]) -> None:
+    def __init__(self, console: Console) -> None:
         self.console = console
-        self.total = len(runs)
+        self.total = 0
         self._running: dict[str, _Running] = {}
         self._ended = 0
         self._failed = 0
         self._waiting = 0
         self._stopping = False
-        self._epochs_left = sum(run.spec.train.epochs for run in runs)  # running ones included
+        self._epochs_left = 0  # running ones included
         self._epochs_here = 0  # trained here, by runs that have ended
         self._first_report: float | None = None
         self._bar = Progress(
@@ -74,20 +105,19 @@ class Display:
             TextColumn("{task.fields[left]}"),
             console=console,
         )
-        self._task = self._bar.add_task("", total=max(1, self._epochs_left), runs="", left="")
+        self._task = self._bar.add_task("", total=1, runs="", left="")
         self._live = Live(console=console, get_renderable=self._render, refresh_per_second=4)
 
-    def __enter__(self) -> Self:
+    def begun(self, runs: Sequence[PlannedRun]) -> None:
+        """These runs are to be executed; on a terminal, the live view starts."""
+        self.total = len(runs)
+        self._epochs_left = sum(run.spec.train.epochs for run in runs)
+        self._bar.update(self._task, total=max(1, self._epochs_left))
         if self.console.is_terminal:
             self._live.start()
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def ended(self) -> None:
+        """The live view ends; its last state stays."""
         if self.console.is_terminal:
             self._live.stop()
 
@@ -123,7 +153,7 @@ class Display:
     def stopped(self, run: PlannedRun) -> None:
         """A run has saved its state on request."""
         self._running.pop(run.spec.run_id)
-        self._print(f"{name_of(run)}: stopped, the next run of this command goes on", "yellow")
+        self._print(f"{run.title}: stopped, the next run of this command goes on", "yellow")
 
     def warned(self, line: str) -> None:
         """A damaged file was found."""
@@ -148,7 +178,7 @@ class Display:
         self._ended += 1
         self._epochs_left -= run.spec.train.epochs
         if style or not self.console.is_terminal:
-            self._print(f"[{self._ended}/{self.total}] {name_of(run)}: {outcome}", style)
+            self._print(f"[{self._ended}/{self.total}] {run.title}: {outcome}", style)
 
     def _print(self, line: str, style: str = "") -> None:
         self.console.print(Text(line, style=style), highlight=False, soft_wrap=True)
@@ -164,14 +194,14 @@ class Display:
 
     def _render(self) -> Group:
         running = list(self._running.values())  # another thread refreshes the live view
-        cells = Table.grid(padding=(0, GAP))
-        room = self.console.width - sum(NUMBER_WIDTHS) - GAP * len(NUMBER_WIDTHS)
+        cells = Table.grid(padding=(0, _GAP))
+        room = self.console.width - sum(_NUMBER_WIDTHS) - _GAP * len(_NUMBER_WIDTHS)
         cells.add_column(overflow="ellipsis", no_wrap=True, max_width=max(4, room))
-        for width in NUMBER_WIDTHS:
+        for width in _NUMBER_WIDTHS:
             cells.add_column(justify="right", no_wrap=True, min_width=width)
         for entry in running:
             elapsed = duration(time.monotonic() - entry.since)
-            cells.add_row(Text(name_of(entry.run)), *_numbers(entry), elapsed)
+            cells.add_row(Text(entry.run.title), *_numbers(entry), elapsed)
         epochs = self._epochs_left - sum(entry.epochs_done for entry in running)
         total = self._bar.tasks[0].total or 1
         self._bar.update(

@@ -4,7 +4,6 @@ Nodes need pllbench and the methods' packages, but neither the data files nor a 
 """
 
 import os
-import signal
 import socket
 import tempfile
 import time
@@ -19,21 +18,22 @@ import ray
 from ray.exceptions import RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from pllbench.data.custom import OwnData
-from pllbench.data.dataset import Dataset
-from pllbench.results.records import move_aside, write_atomic
+from pllbench.data.catalogue import DatasetInfo
+from pllbench.data.readers.base import Dataset
+from pllbench.results.files import quarantine, write_atomic
 from pllbench.runner.engine import (
     POLL_SECONDS,
     REPORT_SECONDS,
     Engine,
     EpochEnded,
     Event,
-    Failed,
+    RunFailed,
     Stopped,
     attempt,
 )
-from pllbench.runner.job import Job, load_dataset
+from pllbench.runner.job import Job, dataset_of
 from pllbench.training.trainer import Progress
+from pllbench.validation import FieldError
 
 CONNECT_SECONDS = 10.0
 """A cluster answers within this time, or there is none."""
@@ -43,7 +43,7 @@ MAX_LOSSES = 3
 
 
 @dataclass(slots=True)
-class _Flight:
+class _RemoteRun:
     """A run that was given to the cluster.
 
     Attributes:
@@ -88,31 +88,30 @@ class RayEngine(Engine):
         """
         super().__init__(timeout)
         if device == "cpu" and gpus_per_run:
-            raise ValueError(f"--gpus-per-run {gpus_per_run:g}: not with --device cpu")
+            raise FieldError("gpus_per_run", "not with device cpu", f"{gpus_per_run:g}")
         if device == "cuda" and gpus_per_run == 0:
-            raise ValueError("--gpus-per-run 0: not with --device cuda")
+            raise FieldError("gpus_per_run", "not with device cuda", 0)
         # Left to itself, Ray would join whatever cluster was last started on this machine.
         address = address or os.environ.get("RAY_ADDRESS") or "local"
         try:
-            _knock(address)
+            _require_reachable(address)
             ray.init(address=address, log_to_driver=False, logging_level="ERROR")
         except (OSError, ValueError, RuntimeError) as error:
-            raise ValueError(f"--address {address}: no Ray cluster there ({error})") from error
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # Ray's handler aborts with a stack dump
+            raise FieldError("address", f"no Ray cluster there ({error})", address) from error
         if gpus_per_run is None:
             on_gpu = device == "cuda" or (device == "auto" and "GPU" in ray.cluster_resources())
             gpus_per_run = float(on_gpu)
         self._jobs = jobs
         self._device = "cuda" if gpus_per_run else "cpu"
         self._needs = {"CPU": 1.0} | ({"GPU": gpus_per_run} if gpus_per_run else {})
-        self._flights: dict[Any, _Flight] = {}
-        self._data: tuple[tuple[str | OwnData, bool], Any] | None = None
+        self._remote_runs: dict[Any, _RemoteRun] = {}
+        self._data: tuple[tuple[DatasetInfo, bool], Any] | None = None
         if not self._held():
             ray.shutdown()
             needs = " and ".join(f"{share:g} {name}" for name, share in self._needs.items())
-            raise ValueError(f"--engine ray: no node of this cluster has {needs} for a run")
+            raise FieldError("engine", f"no node of this cluster has {needs} for a run", "ray")
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-        self._board = ray.remote(num_cpus=0, scheduling_strategy=here)(_Board).remote()
+        self._progress = ray.remote(num_cpus=0, scheduling_strategy=here)(_ProgressActor).remote()
         self._task = ray.remote(
             num_cpus=1,
             num_gpus=gpus_per_run,
@@ -121,14 +120,14 @@ class RayEngine(Engine):
 
     def close(self) -> None:
         """End all runs and leave the cluster."""
-        for reference in self._flights:
+        for reference in self._remote_runs:
             ray.cancel(reference, force=True)
-        self._flights.clear()
+        self._remote_runs.clear()
         ray.shutdown()
 
     def _has_place(self) -> bool:
         # A cluster may grow and shrink, and one that has lost its nodes may get new ones.
-        return len(self._flights) < (self._jobs or max(1, self._held()))
+        return len(self._remote_runs) < (self._jobs or max(1, self._held()))
 
     def _held(self) -> int:
         """How many runs the cluster holds at a time."""
@@ -139,83 +138,83 @@ class RayEngine(Engine):
         )
 
     def _begin(self, job: Job) -> None:
-        self._send(_Flight(job))
+        self._send(_RemoteRun(job))
 
-    def _send(self, flight: _Flight) -> None:
-        job = flight.job
+    def _send(self, remote: _RemoteRun) -> None:
+        job = remote.job
         state = None
         if job.checkpoint and job.checkpoint.exists():
             state = job.checkpoint.read_bytes()
         # In a list, or Ray would hand over the data set itself, once more for every run.
-        there = replace(job, device=self._device)
-        reference = self._task.remote(there, [self._data_of(job)], state, self._board)
-        self._flights[reference] = replace(flight, since=None)
+        there = replace(job, options=replace(job.options, device=self._device))
+        reference = self._task.remote(there, [self._data_of(job)], state, self._progress)
+        self._remote_runs[reference] = replace(remote, since=None)
 
     def _data_of(self, job: Job) -> Any:
         """Reference to a run's data set in the cluster's memory; the last one stays there."""
-        key = (job.own or job.spec.dataset, job.noisy)
+        key = (job.data, job.options.noisy)
         if self._data is None or self._data[0] != key:
-            self._data = key, ray.put(load_dataset(job))
+            self._data = key, ray.put(dataset_of(job))
         return self._data[1]
 
     def _running(self) -> list[tuple[Job, float | None]]:
-        return [(flight.job, flight.since) for flight in self._flights.values()]
+        return [(remote.job, remote.since) for remote in self._remote_runs.values()]
 
     def _ask_to_stop(self) -> None:
-        self._board.stop.remote()
+        self._progress.stop.remote()
 
     def _events(self) -> Iterator[Event]:
-        landed, _ = ray.wait(list(self._flights), timeout=POLL_SECONDS)
-        yield from self._told()
-        for reference in landed:
+        ended, _ = ray.wait(list(self._remote_runs), timeout=POLL_SECONDS)
+        yield from self._progress_events()
+        for reference in ended:
             yield from self._receive(reference)
 
-    def _told(self) -> Iterator[Event]:
-        """What runs have told the board since the last time."""
-        flights = {flight.job.spec.run_id: flight for flight in self._flights.values()}
-        for run_id, progress in ray.get(self._board.collect.remote()):
-            flight = flights.get(run_id)
-            if flight is None:  # it has ended meanwhile
+    def _progress_events(self) -> Iterator[Event]:
+        """What runs have told the actor since the last time."""
+        remote_runs = {remote.job.spec.run_id: remote for remote in self._remote_runs.values()}
+        for run_id, progress in ray.get(self._progress.collect.remote()):
+            remote = remote_runs.get(run_id)
+            if remote is None:  # it has ended meanwhile
                 continue
             if progress is None:
-                flight.since = time.monotonic()
+                remote.since = time.monotonic()
             else:
-                yield EpochEnded(flight.job, progress)
+                yield EpochEnded(remote.job, progress)
 
     def _receive(self, reference: Any) -> Iterator[Event]:
-        flight = self._flights.pop(reference)
-        job = flight.job
+        remote = self._remote_runs.pop(reference)
+        job = remote.job
         try:
             event, state = ray.get(reference)
         except RayTaskError as error:  # not of the method: the node lacks pllbench, for example
             reason = f"it could not be started: {error.cause}"
-            yield Failed(job, reason, str(error))
+            yield RunFailed(job, reason, str(error))
             return
         except RayError as error:
-            flight.losses += 1
-            if flight.losses == MAX_LOSSES:
+            remote.losses += 1
+            if remote.losses == MAX_LOSSES:
                 reason = f"lost {MAX_LOSSES} times with its node or worker (out of memory?)"
-                yield Failed(job, reason, str(error))
-            elif self._stopping:
+                yield RunFailed(job, reason, str(error))
+            elif self.stopping:
                 yield Stopped(job)
             else:
-                self._send(flight)
+                self._send(remote)
             return
         if state is not None and job.checkpoint:
             if state:
                 job.checkpoint.parent.mkdir(parents=True, exist_ok=True)
                 write_atomic(job.checkpoint, state)
             else:
-                move_aside(job.checkpoint)
+                quarantine(job.checkpoint)
         yield replace(event, job=job)
 
     def _end(self, job: Job) -> None:
-        [reference] = [found for found, flight in self._flights.items() if flight.job is job]
+        [reference] = [found for found, remote in self._remote_runs.items() if remote.job is job]
         ray.cancel(reference, force=True)
-        del self._flights[reference]
+        del self._remote_runs[reference]
 
 
-def _knock(address: str) -> None:
+def _require_reachable(address: str) -> None:
     """Connect to HOST:PORT once: where nobody answers, Ray tries again for a quarter of an hour.
 
     Raises:
@@ -226,7 +225,7 @@ def _knock(address: str) -> None:
         socket.create_connection((place.hostname, place.port), CONNECT_SECONDS).close()
 
 
-class _Board:
+class _ProgressActor:
     """An actor beside the driver: runs leave their progress and learn whether they shall stop."""
 
     def __init__(self) -> None:
@@ -248,7 +247,7 @@ class _Board:
         self.stopping = True
 
 
-def _work(job: Job, data: list[Any], state: bytes | None, board: Any) -> tuple[Event, bytes | None]:
+def _work(job: Job, data: list[Any], state: bytes | None, actor: Any) -> tuple[Event, bytes | None]:
     """Execute a run on a node of the cluster.
 
     Gives its event, and its checkpoint if it was stopped; an empty one says that it does not fit.
@@ -257,20 +256,20 @@ def _work(job: Job, data: list[Any], state: bytes | None, board: Any) -> tuple[E
 
     torch.set_num_threads(1)
     run_id = job.spec.run_id
-    if not ray.get(board.report.remote(run_id, None)):
+    if not ray.get(actor.report.remote(run_id, None)):
         return Stopped(job), None
     answer: Any = None
-    told_at = 0.0
+    reported_at = 0.0
 
     def on_epoch(progress: Progress) -> bool:
-        nonlocal answer, told_at
+        nonlocal answer, reported_at
         if answer is not None and not ray.wait([answer], timeout=0)[0]:
             return True  # nobody waits for the network
         go_on = answer is None or ray.get(answer)
         answer = None
-        if time.monotonic() - told_at > REPORT_SECONDS:
-            answer = board.report.remote(run_id, progress)
-            told_at = time.monotonic()
+        if time.monotonic() - reported_at > REPORT_SECONDS:
+            answer = actor.report.remote(run_id, progress)
+            reported_at = time.monotonic()
         return bool(go_on)
 
     with tempfile.TemporaryDirectory(prefix="pllbench-") as folder:
@@ -282,7 +281,7 @@ def _work(job: Job, data: list[Any], state: bytes | None, board: Any) -> tuple[E
         event = attempt(job, on_epoch, _fetch(data[0]))
         if isinstance(event, Stopped) and checkpoint.exists():
             return event, checkpoint.read_bytes()
-        misfit = isinstance(event, Failed) and state is not None and not checkpoint.exists()
+        misfit = isinstance(event, RunFailed) and state is not None and not checkpoint.exists()
         return event, b"" if misfit else None
 
 

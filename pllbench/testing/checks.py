@@ -13,22 +13,20 @@ from torch import Tensor, nn
 from pllbench.method import Hparams, Network, Problem
 from pllbench.networks import make_network
 from pllbench.spec import RunSpec, TrainSpec
-from pllbench.testing.compare import (
-    Failed,
-    difference,
-    leaves,
-    plain_attributes,
-    plain_data,
-    require,
-    same,
-    snapshot,
-)
 from pllbench.testing.support import (
     EPOCHS,
     NUM_CLASSES,
     AnyMethod,
+    CheckFailed,
+    difference,
+    leaves,
+    plain_attributes,
+    plain_data,
     predict,
+    require,
     reseeded,
+    same,
+    snapshot,
     toy_spec,
     toy_task,
     train_epoch,
@@ -36,7 +34,7 @@ from pllbench.testing.support import (
     walk,
 )
 from pllbench.training.task import Task
-from pllbench.training.trainer import build, train
+from pllbench.training.trainer import build_method, train
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +60,7 @@ class Check:
                 self.verify()
         except Exception as error:  # a method may raise anything, and whatever it is, it fails
             reason = f"{error}"
-            if not isinstance(error, Failed):
+            if not isinstance(error, CheckFailed):
                 reason = f"it raises {type(error).__name__}: {error}"
             raise AssertionError(" ".join(reason.split())) from error
 
@@ -76,7 +74,7 @@ def method_checks(cls: AnyMethod) -> list[Check]:
         "declares itself properly": declarations,
         "returns a proper step": steps,
         "learns a toy problem": learning,
-        "predicts each row by itself": predictions,
+        "predicts each row by itself": rowwise_predictions,
         "keeps all state in state_dict": state,
         "resumes bit-exactly from a checkpoint": resuming,
         "is finite at extreme logits": extreme_logits,
@@ -117,7 +115,7 @@ def declarations(cls: AnyMethod) -> None:
     stored = hparams_type.parse(hparams.model_dump(mode="json"))
     require(stored == hparams, "its default hyperparameters do not survive JSON, as records do")
     task = toy_task(32, cls.labels)
-    views = build(toy_spec(cls), cls, task).views  # refuses unknown roles
+    views = build_method(toy_spec(cls), cls, task).views  # refuses unknown roles
     proper = isinstance(views, tuple) and len(views) > 0
     require(proper, f"views is {views!r}, not a tuple of roles")
 
@@ -125,7 +123,7 @@ def declarations(cls: AnyMethod) -> None:
 def steps(cls: AnyMethod) -> None:
     """`loss` returns a scalar with gradient, pseudo labels among the candidates, detached logs."""
     task = toy_task(48, cls.labels)
-    method = build(toy_spec(cls), cls, task)
+    method = build_method(toy_spec(cls), cls, task)
     original = task.candidates.clone()
     for epoch in range(EPOCHS):
         for batch, step in walk(method, task, epoch):
@@ -156,10 +154,10 @@ def learning(cls: AnyMethod) -> None:
     )
 
 
-def predictions(cls: AnyMethod) -> None:
+def rowwise_predictions(cls: AnyMethod) -> None:
     """Scores depend on nothing but weights and row, and asking for them changes nothing."""
     task = toy_task(48, cls.labels)
-    method = build(toy_spec(cls), cls, task)
+    method = build_method(toy_spec(cls), cls, task)
     x = task.test_x[:40]
     for epoch in range(EPOCHS):
         train_epoch(method, task, epoch)
@@ -183,9 +181,9 @@ def predictions(cls: AnyMethod) -> None:
 def state(cls: AnyMethod) -> None:
     """At every epoch, a differently seeded instance goes on from a state_dict alone."""
     task, spec = toy_task(48, cls.labels), toy_spec(cls)
-    method = build(spec, cls, task)
+    method = build_method(spec, cls, task)
     for epoch in range(EPOCHS):
-        other = build(spec, reseeded(cls, epoch + 1), task)
+        other = build_method(spec, reseeded(cls, epoch + 1), task)
         other.load_state_dict(snapshot(method))
         other.epoch = method.epoch
         equal = same(predict(other, task.test_x), predict(method, task.test_x))
@@ -230,7 +228,7 @@ def labels_unseen(cls: AnyMethod) -> None:
         return
     repeats = difference(reference, final(task)) is None
     require(repeats, f"{changed} differs between two runs of one seed and the same labels")
-    raise Failed(f"{changed} changes with the true labels of the training or test rows")
+    raise CheckFailed(f"{changed} changes with the true labels of the training or test rows")
 
 
 def extreme_logits(cls: AnyMethod) -> None:

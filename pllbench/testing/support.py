@@ -1,24 +1,27 @@
-"""The problem that the checks train on, and the ways in which they train on it."""
+"""What the conformance checks train on, and how they train and compare."""
 
 import contextlib
-from collections.abc import Iterator
+import copy
+from collections import deque
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it by
-from torch import Tensor
+from torch import Tensor, nn
 
-from pllbench.candidates import audit as candidate_sets
+from pllbench.candidates.audit import audit_candidates
 from pllbench.method import Batch, Hparams, Method, Problem, Step
 from pllbench.spec import RunSpec, TrainSpec, ViewSpec
-from pllbench.testing.compare import require
 from pllbench.training.checkpoints import Checkpoints
 from pllbench.training.loader import Loader
+from pllbench.training.step import take_gradient, update
 from pllbench.training.task import Task
 from pllbench.training.trainer import Interrupted, Outcome, train
-from pllbench.views.roles import Views, statistics
+from pllbench.views.roles import Views
+from pllbench.views.scaling import statistics
 
 NUM_CLASSES = 5
 NUM_FEATURES = 8
@@ -57,7 +60,7 @@ def toy_task(num_rows: int, labels: Literal["candidates", "true"] = "candidates"
         holdout_x=x[:0],
         holdout_candidates=sets[:0],
         views=Views("tabular", ViewSpec(), statistics(x)),
-        audit=candidate_sets.audit(sets.numpy(), y.numpy()),
+        audit=audit_candidates(sets.numpy(), y.numpy()),
     )
 
 
@@ -96,13 +99,9 @@ def walk(
     with torch.no_grad():
         method.on_epoch_start(loader)
     for batch in loader.epoch(epoch):
-        step = method.loss(batch)
-        optimizer.zero_grad(set_to_none=True)
-        step.loss.backward()
+        step = take_gradient(method, batch)
         yield batch, step
-        optimizer.step()
-        with torch.no_grad():
-            method.after_step(batch)
+        update(method, batch, optimizer)
 
 
 def train_epoch(method: Method[Any], task: Task, epoch: int) -> None:
@@ -130,3 +129,65 @@ def train_in_pieces(cls: AnyMethod, spec: RunSpec, task: Task) -> Outcome:
             readable = checkpoints.load(task.x.device) is not None
             require(readable, "its state_dict cannot be loaded with weights_only=True")
         return train(spec, reseeded(cls, spec.train.epochs), task, checkpoints=checkpoints)
+
+
+class CheckFailed(Exception):  # noqa: N818 - what a check finds, not an error of the suite
+    """What `require` raises: the method is wrong, and the message says how."""
+
+
+def require(condition: bool | Tensor, reason: str) -> None:
+    """Raise CheckFailed, with a reason for the reader, unless `condition` holds."""
+    if not condition:
+        raise CheckFailed(reason)
+
+
+def same(a: object, b: object) -> bool:
+    """Whether two values of a state_dict are equal to the last bit; NaN equals NaN."""
+    if not (isinstance(a, Tensor) and isinstance(b, Tensor)):
+        return bool(a == b)
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    return bool(((a == b) | (a.isnan() & b.isnan())).all())
+
+
+def difference(a: Mapping[str, object], b: Mapping[str, object]) -> str | None:
+    """The first key whose values differ between two mappings, or None."""
+    changed = (key for key in [*a, *b] if key not in a or key not in b or not same(a[key], b[key]))
+    return next(changed, None)
+
+
+def snapshot(method: Method[Any]) -> dict[str, Any]:
+    """A copy of its state_dict."""
+    return copy.deepcopy(method.state_dict())
+
+
+def plain_attributes(method: Method[Any]) -> dict[str, object]:
+    """Attributes of a method and its submodules that torch does not manage, by dotted name."""
+    managed = vars(nn.Module()).keys()
+    return {
+        f"{path}.{name}".removeprefix("."): value
+        for path, module in method.named_modules()
+        for name, value in vars(module).items()
+        if name not in managed
+    }
+
+
+def leaves(value: object) -> Iterator[object]:
+    """The values in nested containers."""
+    if isinstance(value, Mapping):
+        value = [*value.keys(), *value.values()]
+    if isinstance(value, (list, tuple, set, frozenset, deque)):
+        for item in value:
+            yield from leaves(item)
+    else:
+        yield value
+
+
+def plain_data(method: Method[Any]) -> dict[str, object]:
+    """Those plain attributes that can be compared by value."""
+    plain = (bool, int, float, str, type(None))
+    return {
+        name: value
+        for name, value in plain_attributes(method).items()
+        if all(isinstance(leaf, plain) for leaf in leaves(value))
+    }

@@ -1,1 +1,4 @@
-"""Training one run: its tensors, batches, loop, evaluation and checkpoints. Names no method."""
+"""Training one run: its tensors, batches, steps, evaluation and checkpoints. Names no method.
+
+Methods are plug-ins (`pllbench.method`); where and when a run is trained is `pllbench.runner`'s.
+"""

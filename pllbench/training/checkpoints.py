@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from pllbench.results.records import move_aside, write_atomic
+from pllbench.results.files import quarantine, write_atomic
 
 HEADER = b"pllbench checkpoint 3\n"
 """Begin of a checkpoint, with the version of its layout; a digest follows, and the rest."""
@@ -101,10 +101,10 @@ class Checkpoints:
         try:
             return self._read(device)
         except ValueError:
-            self.move_aside()
+            self.quarantine()
             return None
 
-    def set_aside(self) -> str | None:
+    def quarantine_damaged(self) -> str | None:
         """Move a checkpoint that cannot be trusted aside, before its run is begun.
 
         One line that names it, or None where there was none.
@@ -114,7 +114,7 @@ class Checkpoints:
         try:
             self._read(torch.device("cpu"))
         except ValueError as error:
-            return f"{error}; moved to {self.move_aside().name}, the run starts anew"
+            return f"{error}; moved to {self.quarantine().name}, the run starts again"
         return None
 
     def _read(self, device: torch.device) -> State:
@@ -128,9 +128,9 @@ class Checkpoints:
             reason = str(error).partition("\n")[0] or type(error).__name__
             raise ValueError(f"{self.path}: not a checkpoint of this run ({reason})") from error
 
-    def move_aside(self) -> Path:
+    def quarantine(self) -> Path:
         """Rename the checkpoint to `*.unreadable`; its new path."""
-        return move_aside(self.path)
+        return quarantine(self.path)
 
     def delete(self) -> None:
         """Remove the checkpoint, if there is one."""

@@ -1,7 +1,17 @@
-"""Metrics of predictions, pseudo labels, and hold-outs without true labels."""
+"""Evaluation: predictions in chunks, and metrics of scores, pseudo labels and hold-outs."""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
+
+from pllbench.method import Method
+from pllbench.training.task import Task
+
+EXTRA = "accuracy_"
+"""What the columns of a method's further heads begin with."""
 
 
 def accuracy(scores: Tensor, y: Tensor) -> float:
@@ -39,3 +49,51 @@ def approximated_accuracy(scores: Tensor, candidates: Tensor) -> float:
     inside = log_p.masked_fill(~candidates, -torch.inf).logsumexp(1, keepdim=True)
     share = (log_p - inside).exp().masked_fill(~candidates, 0.0)
     return share.gather(1, log_p.argmax(1, keepdim=True)).mean().item()
+
+
+EVALUATION_CHUNK = 4096
+"""Rows predicted at once; in eval mode it changes no prediction."""
+
+
+IMAGE_EVALUATION_CHUNK = 500
+"""Images predicted at once: the activations of a chunk must fit into memory."""
+
+
+@torch.no_grad()
+def evaluate(method: Method[Any], task: Task) -> dict[str, float]:
+    """The columns of an epoch that say how well the method predicts: test rows, hold-out.
+
+    Raises:
+        FloatingPointError: a score is NaN.
+    """
+    scores = predictions(method, task, task.test_x)
+    if scores.isnan().any():  # the last step broke the weights; argmax would call it class 0
+        raise FloatingPointError(f"a score is NaN after the last step of epoch {method.epoch}")
+    row = {"accuracy": accuracy(scores, task.test_y)}
+    for name, extra in _over_chunks(task, task.test_x, method.extra_predictions).items():
+        row[f"{EXTRA}{name}"] = accuracy(extra, task.test_y)
+    if len(task.holdout_x):
+        held = predictions(method, task, task.holdout_x)
+        sets = task.holdout_candidates
+        row["covering_rate"] = covering_rate(held, sets)
+        row["approximated_accuracy"] = approximated_accuracy(held, sets)
+    return row
+
+
+@torch.no_grad()
+def predictions(method: Method[Any], task: Task, x: Tensor) -> Tensor:
+    """Scores [M, C] of the rows x [M, ...] of a task, in eval mode."""
+    method.eval()
+    return _over_chunks(task, x, lambda rows: {"": method.predict(rows)})[""]
+
+
+def _over_chunks(
+    task: Task,
+    x: Tensor,
+    predictions: Callable[[Tensor], Mapping[str, Tensor]],
+) -> dict[str, Tensor]:
+    parts: defaultdict[str, list[Tensor]] = defaultdict(list)
+    for rows in x.split(EVALUATION_CHUNK if x.ndim == 2 else IMAGE_EVALUATION_CHUNK):
+        for name, scores in predictions(task.views.plain(rows)).items():
+            parts[name].append(scores)
+    return {name: torch.cat(chunks) for name, chunks in parts.items()}

@@ -66,9 +66,8 @@ class Loader:
         return [self._draw(rows, epoch, slot, chunk) for slot in range(len(self.roles))]
 
     def _draw(self, rows: Tensor, epoch: int, slot: int, chunk: int) -> Tensor:
-        generator = torch.Generator(rows.device)
-        generator.manual_seed(stream_seed(self.seed, "views", epoch, slot, chunk))
-        return self.views.draw(self.roles[slot], rows, generator)
+        seed = stream_seed(self.seed, "views", epoch, slot, chunk)
+        return self.views.draw(self.roles[slot], rows, seed)
 
     def _batches(self, drawn: list[Tensor], index: Tensor) -> Iterator[Batch]:
         candidates = self.candidates[index].split(self.batch_size)

@@ -6,15 +6,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pllbench.candidates import audit as candidate_sets
-from pllbench.candidates.audit import Audit
-from pllbench.candidates.processes import Logits, require_possible
-from pllbench.data import dataset as datasets
-from pllbench.data.catalogue import DATASETS
-from pllbench.data.dataset import Dataset
+from pllbench.candidates.audit import Audit, audit_candidates, check_candidates
+from pllbench.candidates.processes import Candidates, Logits, TrueLabels, generate, require_possible
+from pllbench.data.dataset import hold_out, split
+from pllbench.data.readers.base import Dataset
 from pllbench.networks import make_network
 from pllbench.spec import RunSpec, TrainSpec
-from pllbench.views.roles import Views, image_statistics, require_scaling, statistics
+from pllbench.views.roles import Views
+from pllbench.views.scaling import image_statistics, require_scaling, statistics
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,29 +70,15 @@ def make_task(
     Raises:
         ValueError: a row has no candidate, or its true label is none (unless `noisy`).
     """
-    info = dataset.info or DATASETS[spec.dataset]
-    seed = spec.split_seed
-    train, test = datasets.split(dataset, seed)
+    info, seed = dataset.info, spec.split_seed
+    train, test = split(dataset, seed)
     y = dataset.y[train].numpy()
-    if spec.labels == "true":
-        sets = np.eye(dataset.num_classes, dtype=bool)[y]
-    elif dataset.candidates is not None:
-        sets = dataset.candidates[train].numpy()
-    else:
-        assert spec.candidates is not None, "the grid gives generated sets a process"
-        sets = candidate_sets.generate(
-            y,
-            dataset.num_classes,
-            spec.candidates,
-            seed,
-            superclasses=info.superclasses,
-            logits=logits,
-        )
-        noisy = noisy or spec.candidates.process == "noisy"
-    candidate_sets.check(sets, y, noisy=noisy or info.noisy, where=spec.dataset)
-    kept, held = datasets.hold_out(torch.arange(len(train)), spec.holdout, seed)
+    sets = _candidate_sets(spec, dataset, train, logits)
+    process = spec.candidates.process if spec.candidates else None
+    check_candidates(sets, y, noisy=noisy or info.noisy or process == "noisy", where=spec.dataset)
+    kept, held = hold_out(torch.arange(len(train)), spec.holdout, seed)
     x = _rows(dataset.x, train[kept])
-    stats = image_statistics(x, info, spec.views) if x.dtype == torch.uint8 else statistics(x)
+    stats = image_statistics(x, info.pixels, spec.views) if _images(x) else statistics(x)
     candidates = torch.from_numpy(sets)
     return Task(
         x=x.to(device),
@@ -104,8 +89,24 @@ def make_task(
         holdout_x=dataset.x[train[held]].to(device),
         holdout_candidates=candidates[held].to(device),
         views=Views(info.kind, spec.views, stats.to(device)),
-        audit=candidate_sets.audit(sets, y),
+        audit=audit_candidates(sets, y),
     )
+
+
+def _candidate_sets(
+    spec: RunSpec, dataset: Dataset, train: Tensor, logits: Logits | None
+) -> Candidates:
+    """Sets [training rows, C]: the true labels, those of the data, or generated ones."""
+    y = dataset.y[train].numpy()
+    if spec.labels == "true":
+        one_hot: Candidates = np.eye(dataset.num_classes, dtype=np.bool_)[y]
+        return one_hot
+    if dataset.candidates is not None:
+        given: Candidates = dataset.candidates[train].numpy()
+        return given
+    assert spec.candidates is not None, "the grid gives generated sets a process"
+    truth = TrueLabels(y, dataset.num_classes, dataset.info.superclasses, logits)
+    return generate(truth, spec.candidates, spec.split_seed)
 
 
 def require_fit(spec: RunSpec, dataset: Dataset) -> None:
@@ -115,18 +116,21 @@ def require_fit(spec: RunSpec, dataset: Dataset) -> None:
         ValueError: a network does not take its rows, or the candidate process its classes; images
             are scaled; or the hold-out takes no row, or all.
     """
-    info = dataset.info or DATASETS[spec.dataset]
     networks = [spec.train.network]
     if spec.candidates:
-        require_possible(spec.candidates, dataset.num_classes, info.superclasses)
+        require_possible(spec.candidates, dataset.num_classes, dataset.info.superclasses)
         if spec.candidates.process == "instance":
             networks += [spec.candidates.annotator_network]
     for name in networks:
         with torch.device("meta"):  # shapes alone
             make_network(TrainSpec(network=name), tuple(dataset.x.shape[1:]), dataset.num_classes)
-    require_scaling(info.kind, spec.views)
+    require_scaling(dataset.info.kind, spec.views)
     seed = spec.split_seed
-    datasets.hold_out(datasets.split(dataset, seed)[0], spec.holdout, seed)
+    hold_out(split(dataset, seed)[0], spec.holdout, seed)
+
+
+def _images(x: Tensor) -> bool:
+    return x.dtype == torch.uint8
 
 
 def _rows(x: Tensor, index: Tensor) -> Tensor:

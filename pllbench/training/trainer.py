@@ -3,7 +3,7 @@
 import math
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -15,25 +15,21 @@ from torch import Tensor
 from pllbench.method import Method, Network, Problem
 from pllbench.networks import compile_encoders, make_network
 from pllbench.results.curves import Curves
-from pllbench.results.records import Result, Select
+from pllbench.results.model_selection import choose, last_epochs
+from pllbench.results.records import Result
 from pllbench.seeds import stream_seed
 from pllbench.spec import RunSpec, TrainSpec
-from pllbench.training import evaluation as metrics
 from pllbench.training.checkpoints import Checkpoints, State
+from pllbench.training.evaluation import EXTRA, evaluate, noise_rates
 from pllbench.training.loader import Loader
+from pllbench.training.step import take_step
 from pllbench.training.task import Task
-
-EVALUATION_CHUNK = 4096
-"""Rows predicted at once; in eval mode it changes no prediction."""
-
-IMAGE_EVALUATION_CHUNK = 500
-"""Images predicted at once: the activations of a chunk must fit into memory."""
 
 Columns = dict[str, list[float]]
 """Values by column, one an epoch; NaN where an epoch has none."""
 
 
-class Interrupted(Exception):  # noqa: N818 - a request, not an error
+class Interrupted(Exception):  # noqa: N818 - asked for, not an error
     """Training was asked to stop; a checkpoint is written."""
 
 
@@ -104,7 +100,7 @@ def train(
     device, clock = task.x.device, time.perf_counter()
     with _own_generators(device):
         torch.manual_seed(stream_seed(spec.seed, "init"))
-        method = build(spec, cls, task)
+        method = build_method(spec, cls, task)
         loader = Loader(
             task.x, task.candidates, task.views, method.views, spec.train.batch_size, spec.seed
         )
@@ -128,7 +124,7 @@ def train(
                 group["lr"] = lr
             torch.manual_seed(stream_seed(spec.seed, "method", epoch))
             row = {"lr": lr} | _train_epoch(method, loader, optimizer, task, epoch)
-            _append(columns, row | _evaluate(method, task), epoch)
+            _append(columns, row | evaluate(method, task), epoch)
             go_on = on_epoch(Progress(epoch, columns["accuracy"][-1]))
             if epoch + 1 == spec.train.epochs:
                 break
@@ -149,7 +145,7 @@ def train(
     return Outcome(summarise(curves, task), curves, tuple(resumed_from), seconds, method)
 
 
-def build(spec: RunSpec, cls: type[Method[Any]], task: Task) -> Method[Any]:
+def build_method(spec: RunSpec, cls: type[Method[Any]], task: Task) -> Method[Any]:
     """The method of a run, freshly initialised on the task's device.
 
     Networks are initialised on the CPU, so that a seed means the same weights on every device.
@@ -180,7 +176,7 @@ def _restore(
     except (RuntimeError, ValueError, KeyError) as error:  # its code has changed, its version not
         raise ValueError(
             "the checkpoint does not fit the method any more: moved to "
-            f"{checkpoints.move_aside()}; the next try starts anew"
+            f"{checkpoints.quarantine()}; the next try starts anew"
         ) from error
 
 
@@ -207,12 +203,7 @@ def _train_epoch(
     logs: defaultdict[str, list[Tensor]] = defaultdict(list)
     pseudo = torch.full_like(task.y, -1)
     for batch in loader.epoch(epoch):
-        step = method.loss(batch)
-        optimizer.zero_grad(set_to_none=True)
-        step.loss.backward()
-        optimizer.step()
-        with torch.no_grad():
-            method.after_step(batch)
+        step = take_step(method, batch, optimizer)
         losses.append(step.loss.detach())
         for name, value in step.logs.items():
             logs[name].append(value)
@@ -229,70 +220,22 @@ def _train_epoch(
     for name, series in logs.items():
         row[f"log_{name}"] = torch.stack(series).double().mean().item()
     if (pseudo >= 0).all():
-        row["class_noise"], row["pairwise_noise"] = metrics.noise_rates(
+        row["class_noise"], row["pairwise_noise"] = noise_rates(
             pseudo, task.y, task.candidates.shape[1]
         )
     return row
 
 
-@torch.no_grad()
-def _evaluate(method: Method[Any], task: Task) -> dict[str, float]:
-    scores = predictions(method, task, task.test_x)
-    if scores.isnan().any():  # the last step broke the weights; argmax would call it class 0
-        raise FloatingPointError(f"a score is NaN after the last step of epoch {method.epoch}")
-    row = {"accuracy": metrics.accuracy(scores, task.test_y)}
-    for name, extra in _over_chunks(task, task.test_x, method.extra_predictions).items():
-        row[f"accuracy_{name}"] = metrics.accuracy(extra, task.test_y)
-    if len(task.holdout_x):
-        held = predictions(method, task, task.holdout_x)
-        sets = task.holdout_candidates
-        row["covering_rate"] = metrics.covering_rate(held, sets)
-        row["approximated_accuracy"] = metrics.approximated_accuracy(held, sets)
-    return row
-
-
-@torch.no_grad()
-def predictions(method: Method[Any], task: Task, x: Tensor) -> Tensor:
-    """Scores [M, C] of the rows x [M, ...] of a task, in eval mode."""
-    method.eval()
-    return _over_chunks(task, x, lambda rows: {"": method.predict(rows)})[""]
-
-
-def _over_chunks(
-    task: Task,
-    x: Tensor,
-    predictions: Callable[[Tensor], Mapping[str, Tensor]],
-) -> dict[str, Tensor]:
-    parts: defaultdict[str, list[Tensor]] = defaultdict(list)
-    for rows in x.split(EVALUATION_CHUNK if x.ndim == 2 else IMAGE_EVALUATION_CHUNK):
-        for name, scores in predictions(task.views.plain(rows)).items():
-            parts[name].append(scores)
-    return {name: torch.cat(chunks) for name, chunks in parts.items()}
-
-
 def summarise(curves: Curves, task: Task) -> Result:
     """A run's summaries: its accuracy under every selection rule, and its last noise rates."""
-    test = curves["accuracy"]
-    tail = slice(-min(10, len(test)), None)
-    chosen: dict[Select, int] = {"oracle": int(test.argmax())}
-    if "covering_rate" in curves:
-        # The other criterion breaks ties, then the later epoch wins.
-        covering, approximated = curves["covering_rate"], curves["approximated_accuracy"]
-        chosen["covering_rate"] = int(np.lexsort((approximated, covering))[-1])
-        chosen["approximated_accuracy"] = int(np.lexsort((covering, approximated))[-1])
-    accuracy: dict[Select, float] = {
-        "last": float(test[-1]),
-        "last10": float(test[tail].mean()),
-        **{rule: float(test[epoch]) for rule, epoch in chosen.items()},
-    }
-    prefix = "accuracy_"
+    accuracy, epochs = choose(curves)
     return Result(
         accuracy=accuracy,
-        epoch=chosen,
+        epoch=epochs,
         extra={
-            name.removeprefix(prefix): float(values[tail].mean())
+            name.removeprefix(EXTRA): last_epochs(values)
             for name, values in curves.items()
-            if name.startswith(prefix) and np.isfinite(values[tail]).all()
+            if name.startswith(EXTRA) and np.isfinite(values[-10:]).all()
         },
         class_noise=_last_finite(curves.get("class_noise")),
         pairwise_noise=_last_finite(curves.get("pairwise_noise")),

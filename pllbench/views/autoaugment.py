@@ -19,7 +19,7 @@ from importlib.resources import files
 import torch
 from torch import Generator, Tensor
 
-from pllbench.spec import PolicyName
+from pllbench.spec import AugmentPolicy
 from pllbench.views import image_ops as ops
 
 MOVES: Mapping[str, Callable[[Tensor, Tensor, int], Tensor]] = {
@@ -99,7 +99,7 @@ def to_device(values: Tensor, device: torch.device) -> Tensor:
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class SubPolicies:
     """Sub-policies of two operations each.
 
     Attributes:
@@ -114,7 +114,7 @@ class Policy:
 
 
 @cache
-def policy(name: PolicyName) -> Policy:
+def policy(name: AugmentPolicy) -> SubPolicies:
     """A policy by name.
 
     `extended` is the list in the appendix of the AutoAugment paper (97 sub-policies), which the
@@ -129,7 +129,7 @@ def policy(name: PolicyName) -> Policy:
 
         listed = {"standard25": AutoAugmentPolicy.CIFAR10, "svhn": AutoAugmentPolicy.SVHN}
         uses = AutoAugment(listed[name]).policies
-    return Policy(
+    return SubPolicies(
         torch.tensor([[_NUMBER[operation] for operation, _, _ in pair] for pair in uses]),
         torch.tensor([[float(probability) for _, probability, _ in pair] for pair in uses]),
         torch.tensor([[int(index or 0) for _, _, index in pair] for pair in uses]),
@@ -164,7 +164,7 @@ def values(height: int, width: int) -> Tensor:
     return table
 
 
-def draw_autoaugment(name: PolicyName, shape: torch.Size, generator: Generator) -> Chain:
+def draw_autoaugment(name: AugmentPolicy, shape: torch.Size, generator: Generator) -> Chain:
     """One sub-policy for each image of a batch of this shape, each operation by its probability."""
     chosen = policy(name)
     size = (shape[0], 2)

@@ -62,7 +62,7 @@ def cutout(x: Tensor, length: int, generator: Generator) -> Tensor:
 
 def query(x: Tensor, generator: Generator, *, digits: bool) -> Tensor:
     """PiCO's query view: resized crop, mirror, colour jitter, and grey for one in five."""
-    x = resized_crop(x, generator, digits=digits)
+    x = random_resized_crop(x, generator, digits=digits)
     x = apply(x, draw_jitter(JITTER, 0.8, x.shape, generator), 0)
     colourless = to_device(torch.rand(len(x), generator=generator) < 0.2, x.device)
     return torch.where(colourless.view(-1, 1, 1, 1), ops.grey(x), x)
@@ -70,7 +70,7 @@ def query(x: Tensor, generator: Generator, *, digits: bool) -> Tensor:
 
 def key(x: Tensor, generator: Generator, *, digits: bool) -> Tensor:
     """PiCO's key view: resized crop, mirror, three operations of RandAugment, and a grey square."""
-    x = resized_crop(x, generator, digits=digits)
+    x = random_resized_crop(x, generator, digits=digits)
     x = apply(x, draw_randaugment(3, x.shape, generator), 0)
     side = torch.rand(len(x), generator=generator) * 0.5 * x.shape[3]
     size = torch.tensor(x.shape[2:]).view(2, 1)
@@ -79,7 +79,7 @@ def key(x: Tensor, generator: Generator, *, digits: bool) -> Tensor:
     return ops.erase(x, top, top + side, left, left + side, AUTOAUGMENT_FILL)
 
 
-def resized_crop(x: Tensor, generator: Generator, *, digits: bool) -> Tensor:
+def random_resized_crop(x: Tensor, generator: Generator, *, digits: bool) -> Tensor:
     """A part of 0.2 to 1 of the area, with sides 3:4 to 4:3, at the image's size; then a mirror."""
     box = draw_boxes(x.shape, generator)
     flip = torch.rand(len(x), generator=generator) < 0.5
@@ -109,16 +109,3 @@ def draw_boxes(shape: torch.Size, generator: Generator) -> Tensor:
     chosen = torch.where(fits.any(0), chosen, limits)
     corner = (torch.rand((2, num), generator=generator) * (limits - chosen + 1)).floor()
     return torch.cat([corner, chosen]).long()
-
-
-def pixel_statistics(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and standard deviation of each channel, each [K, 1, 1] in units of 0..255."""
-    counts = torch.stack(
-        [x[:, k].flatten().bincount(minlength=256) for k in range(x.shape[1])]
-    ).double()  # [K, 256]
-    level = torch.arange(256, dtype=torch.float64, device=x.device)
-    total = counts.sum(1)
-    mean = counts @ level / total
-    std = (counts @ level**2 / total - mean**2).clamp(min=0).sqrt()
-    std = torch.where(std > 0, std, 1.0)
-    return mean.float().view(-1, 1, 1), std.float().view(-1, 1, 1)

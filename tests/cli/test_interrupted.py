@@ -1,5 +1,6 @@
 """Commands that are interrupted, killed, or work side by side."""
 
+import io
 import json
 import re
 import signal
@@ -11,8 +12,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from pllbench.cli.run import _interruptible
+from pllbench.runner.job import Job, RunOptions
+from pllbench.runner.progress import Display
+from pllbench.runner.run_grid import GridSummary, run_grid
 from tests.commands import broken, on_lost, pllbench, same, stored
+from tests.factories import plan_lost
+from tests.inline_engine import InlineEngine, counts
 
 Process = subprocess.Popen[bytes]
 
@@ -39,17 +47,17 @@ def wait_for(pattern: str, folder: Path, process: Process) -> Path:
     raise AssertionError(f"{pattern} did not appear")
 
 
-def slow_grid(workshop: Path, results: Path) -> list[object]:
+def slow_grid(plugin_folder: Path, results: Path) -> list[object]:
     """A run, and then one that is slow enough to be caught after its first checkpoint."""
     selection = on_lost("steady", "slow", results=results, epochs=40)
-    return ["run", *selection, "--data-dir", workshop, "--jobs", 1, "--checkpoint-every", 3]
+    return ["run", *selection, "--data-dir", plugin_folder, "--jobs", 1, "--checkpoint-every", 3]
 
 
 @pytest.fixture(scope="module")
-def straight(workshop: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def uninterrupted_results(plugin_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Results of `slow_grid` without any disturbance."""
-    results = tmp_path_factory.mktemp("straight")
-    assert pllbench(*slow_grid(workshop, results)).code == 0
+    results = tmp_path_factory.mktemp("uninterrupted")
+    assert pllbench(*slow_grid(plugin_folder, results)).code == 0
     return results
 
 
@@ -58,9 +66,11 @@ def resumed_from(results: Path) -> list[list[int]]:
     return [json.loads(path.read_bytes())["provenance"]["resumed_from"] for path in paths]
 
 
-def test_an_interrupted_grid_goes_on(workshop: Path, straight: Path, tmp_path: Path) -> None:
+def test_an_interrupted_grid_goes_on(
+    plugin_folder: Path, uninterrupted_results: Path, tmp_path: Path
+) -> None:
     results, log = tmp_path / "results", tmp_path / "log"
-    with started(*slow_grid(workshop, results), log=log) as process:
+    with started(*slow_grid(plugin_folder, results), log=log) as process:
         wait_for("records/lost/steady/*.json", results, process)
         checkpoint = wait_for("work/*/checkpoint.pt", results, process)
         process.send_signal(signal.SIGINT)
@@ -72,20 +82,20 @@ def test_an_interrupted_grid_goes_on(workshop: Path, straight: Path, tmp_path: P
         "pllbench: 1 done, 0 were done before, 0 failed, 1 left: the same command goes on"
     )
     assert checkpoint.exists()
-    answer = pllbench(*slow_grid(workshop, results))
+    answer = pllbench(*slow_grid(plugin_folder, results))
     assert answer.code == 0
     assert answer.err.endswith("1 done, 1 were done before, 0 failed\n")
-    assert same(results, straight)
+    assert same(results, uninterrupted_results)
     [[epoch]] = resumed_from(results)
     assert 3 <= epoch < 40
     assert not list((results / "work").iterdir())
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="sees processes in /proc")
-def test_an_interrupt_while_the_first_worker_starts(workshop: Path, tmp_path: Path) -> None:
+def test_an_interrupt_while_the_first_worker_starts(plugin_folder: Path, tmp_path: Path) -> None:
     """Which takes seconds: the fork server imports torch."""
     results = tmp_path / "results"
-    with started(*slow_grid(workshop, results), log=tmp_path / "log") as process:
+    with started(*slow_grid(plugin_folder, results), log=tmp_path / "log") as process:
         wait_for("work/*/lock", results, process)
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
         while not any(b"forkserver" in command_of(child) for child in children.read_text().split()):
@@ -104,24 +114,24 @@ def command_of(process: str) -> bytes:
 
 
 def test_a_grid_whose_runner_was_killed_goes_on(
-    workshop: Path, straight: Path, tmp_path: Path
+    plugin_folder: Path, uninterrupted_results: Path, tmp_path: Path
 ) -> None:
     results = tmp_path / "results"
-    with started(*slow_grid(workshop, results), log=tmp_path / "log") as process:
+    with started(*slow_grid(plugin_folder, results), log=tmp_path / "log") as process:
         wait_for("records/lost/steady/*.json", results, process)
         wait_for("work/*/checkpoint.pt", results, process)
         process.kill()
-    assert pllbench(*slow_grid(workshop, results)).code == 0
-    assert same(results, straight)
+    assert pllbench(*slow_grid(plugin_folder, results)).code == 0
+    assert same(results, uninterrupted_results)
     [[epoch]] = resumed_from(results)
     assert epoch % 3 == 0
 
 
-def test_a_second_interrupt_ends_at_once(workshop: Path, tmp_path: Path) -> None:
+def test_a_second_interrupt_ends_at_once(plugin_folder: Path, tmp_path: Path) -> None:
     selection = on_lost("hanging", results=tmp_path / "results")
-    command = ["run", *selection, "--data-dir", workshop, "--checkpoint-every", 1]
+    command = ["run", *selection, "--data-dir", plugin_folder, "--checkpoint-every", 1]
     log = tmp_path / "log"
-    with broken(workshop), started(*command, log=log) as process:
+    with broken(plugin_folder), started(*command, log=log) as process:
         checkpoint = wait_for("work/*/checkpoint.pt", tmp_path / "results", process)
         process.send_signal(signal.SIGINT)
         time.sleep(1)
@@ -132,10 +142,10 @@ def test_a_second_interrupt_ends_at_once(workshop: Path, tmp_path: Path) -> None
     assert checkpoint.exists()
 
 
-def test_two_runners_share_a_grid(workshop: Path, tmp_path: Path) -> None:
+def test_two_runners_share_a_grid(plugin_folder: Path, tmp_path: Path) -> None:
     results = tmp_path / "results"
     selection = on_lost("slow", results=results, epochs=10)
-    command = ["run", *selection, "--seeds", 6, "--data-dir", workshop, "--jobs", 1]
+    command = ["run", *selection, "--seeds", 6, "--data-dir", plugin_folder, "--jobs", 1]
     logs = [tmp_path / "one", tmp_path / "two"]
     with started(*command, log=logs[0]) as one, started(*command, log=logs[1]) as two:
         assert (one.wait(120), two.wait(120)) == (0, 0)
@@ -143,3 +153,42 @@ def test_two_runners_share_a_grid(workshop: Path, tmp_path: Path) -> None:
     finished = [re.findall(r"seed (\d): \d+\.\d\d %", log.read_text()) for log in logs]
     assert sorted(finished[0] + finished[1]) == list("012345"), "each run was executed once"
     assert all(log.read_text().endswith("6 done, 0 were done before, 0 failed\n") for log in logs)
+
+
+def run_interruptibly(
+    *methods: str, interrupts: int, options: RunOptions
+) -> tuple[GridSummary, list[str]]:
+    """A grid that is interrupted before its first run ends: its summary, and what is printed."""
+
+    def interrupt(job: Job) -> None:
+        for _ in range(interrupts):
+            signal.raise_signal(signal.SIGINT)
+
+    output, engine = io.StringIO(), InlineEngine(before=interrupt)
+    display = Display(Console(file=output, width=300))
+    with _interruptible(engine, display):
+        summary = run_grid(plan_lost(*methods, seeds=(0, 1)), engine, options, display)
+    return summary, output.getvalue().splitlines()
+
+
+@pytest.fixture
+def options(plugin_folder: Path, tmp_path: Path) -> RunOptions:
+    return RunOptions(tmp_path / "results", plugin_folder, "cpu")
+
+
+def test_the_first_interrupt_stops_the_engine(options: RunOptions) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    summary, lines = run_interruptibly("cc", "rc", interrupts=1, options=options)
+    assert summary.interrupted
+    assert counts(summary) == (0, 0, 0, 4)
+    assert lines == ["CC (epochs=1) · lost · seed 0: stopped, the next run of this command goes on"]
+    assert signal.getsignal(signal.SIGINT) is before
+    summary, _ = run_interruptibly("cc", "rc", interrupts=0, options=options)
+    assert counts(summary) == (4, 0, 0, 0)
+
+
+def test_the_second_interrupt_ends_at_once(options: RunOptions) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        run_interruptibly("cc", interrupts=2, options=options)
+    assert signal.getsignal(signal.SIGINT) is before

@@ -7,13 +7,13 @@ from matplotlib.figure import Figure
 
 from pllbench.reports.plots import figure as figures
 from tests.commands import Answer, pllbench
-from tests.records_factory import make_records, of_benchmark, store
+from tests.factories import make_records, of_benchmark, store
 
 
 @pytest.mark.parametrize("kind", ["accuracy", "noise", "curves"])
-def test_plots(grid: Path, tmp_path: Path, kind: str) -> None:
+def test_plots(grid_results: Path, tmp_path: Path, kind: str) -> None:
     path = tmp_path / "plot.png"
-    answer = pllbench("plot", kind, "--output", path, "--results", grid)
+    answer = pllbench("plot", kind, "--output", path, "--results", grid_results)
     assert answer == Answer(0, f"{path}\n", "")
     assert path.read_bytes().startswith(b"\x89PNG")
 

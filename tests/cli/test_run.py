@@ -11,13 +11,13 @@ import torch
 from tests.commands import GRID, Answer, broken, on_lost, pllbench, same, stored
 
 
-def test_a_grid_is_stored_and_its_table_printed(grid: Path) -> None:
-    assert len(stored(grid)) == 8
-    table = (grid / "answer.txt").read_text()
+def test_a_grid_is_stored_and_its_table_printed(grid_results: Path) -> None:
+    assert len(stored(grid_results)) == 8
+    table = (grid_results / "answer.txt").read_text()
     assert re.search(r"Digits +q = 0.1 +q = 0.3\n", table)
     assert re.search(r"CC \(epochs=2\)( +[*+] \d+\.\d\d ± \d+\.\d\d){2}\n", table)
     assert "n = 2 seeds" in table
-    assert not (grid / "work").exists() or not list((grid / "work").iterdir())
+    assert not (grid_results / "work").exists() or not list((grid_results / "work").iterdir())
 
 
 @pytest.mark.parametrize(
@@ -34,22 +34,22 @@ def test_a_grid_is_stored_and_its_table_printed(grid: Path) -> None:
         "--candidates uniform:policy=force",
     ],
 )
-def test_the_same_grid_in_other_words_reruns_nothing(grid: Path, changed: str) -> None:
-    before = {path: path.stat().st_mtime_ns for path in grid.rglob("*")}
-    answer = pllbench("run", *GRID, *changed.split(), "--results", grid)
+def test_the_same_grid_in_other_words_reruns_nothing(grid_results: Path, changed: str) -> None:
+    before = {path: path.stat().st_mtime_ns for path in grid_results.rglob("*")}
+    answer = pllbench("run", *GRID, *changed.split(), "--results", grid_results)
     assert answer.code == 0
     assert answer.err == "pllbench: 0 done, 8 were done before, 0 failed\n"
-    assert {path: path.stat().st_mtime_ns for path in grid.rglob("*")} == before
+    assert {path: path.stat().st_mtime_ns for path in grid_results.rglob("*")} == before
 
 
-def test_two_workers_store_what_one_stores(grid: Path, tmp_path: Path) -> None:
+def test_two_workers_store_what_one_stores(grid_results: Path, tmp_path: Path) -> None:
     answer = pllbench("run", *GRID, "--jobs", 2, "--results", tmp_path)
     assert answer.code == 0
-    assert same(tmp_path, grid)
+    assert same(tmp_path, grid_results)
 
 
 def test_dry_run_prints_the_settings_and_writes_nothing(
-    grid: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    grid_results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     answer = pllbench("run", *GRID, "--holdout", "0.25", "--dry-run")
@@ -60,7 +60,9 @@ def test_dry_run_prints_the_settings_and_writes_nothing(
     assert "  holdout: share=0.25\n" in answer.out
     assert answer.out.endswith("\n8 runs, 0 done\n")
     assert not list(tmp_path.iterdir())
-    assert pllbench("run", *GRID, "--dry-run", "--results", grid).out.endswith("8 runs, 8 done\n")
+    assert pllbench("run", *GRID, "--dry-run", "--results", grid_results).out.endswith(
+        "8 runs, 8 done\n"
+    )
 
 
 FAILURES = {
@@ -68,14 +70,14 @@ FAILURES = {
     "diverging": "FloatingPointError: loss is nan at epoch 1, step 1 of 5",
     "killed": "the worker was killed by the system (out of memory?)",
     "out_of_memory": "MemoryError",
-    "hanging": "took longer than --timeout 5 s",
+    "hanging": "took longer than its timeout of 5 s",
 }
 
 
-def test_failures_stand_alone_and_are_tried_again(workshop: Path, tmp_path: Path) -> None:
+def test_failures_stand_alone_and_are_tried_again(plugin_folder: Path, tmp_path: Path) -> None:
     selection = on_lost(*FAILURES, "steady", results=tmp_path)
-    command = ["run", *selection, "--data-dir", workshop, "--jobs", 2]
-    with broken(workshop):
+    command = ["run", *selection, "--data-dir", plugin_folder, "--jobs", 2]
+    with broken(plugin_folder):
         answer = pllbench(*command, "--timeout", 5)
     assert answer.code == 1
     assert answer.err.endswith("pllbench: 1 done, 0 were done before, 5 failed\n")
@@ -101,9 +103,9 @@ def test_failures_stand_alone_and_are_tried_again(workshop: Path, tmp_path: Path
     assert not list((tmp_path / "work").iterdir())
 
 
-def test_huge_seeds_are_seeds(workshop: Path, tmp_path: Path) -> None:
+def test_huge_seeds_are_seeds(plugin_folder: Path, tmp_path: Path) -> None:
     selection = on_lost("steady", results=tmp_path)
-    run = ["run", *selection, "--seeds", f"{10**30},", "--data-dir", workshop]
+    run = ["run", *selection, "--seeds", f"{10**30},", "--data-dir", plugin_folder]
     assert pllbench(*run).code == 0
     [[spec, _, _]] = stored(tmp_path).values()
     assert isinstance(spec, dict)
@@ -114,9 +116,7 @@ def test_huge_seeds_are_seeds(workshop: Path, tmp_path: Path) -> None:
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here")
 def test_cuda_without_a_device() -> None:
     answer = pllbench("run", "--methods", "cc", "--device", "cuda")
-    assert answer == Answer(
-        2, "", "pllbench: --device cuda: no CUDA device here; use --device cpu\n"
-    )
+    assert answer == Answer(2, "", "pllbench: --device cuda: no CUDA device here; use cpu\n")
 
 
 def test_ray_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 
 from pllbench.cli.selection import (
     SelectionFlags,
-    candidates,
+    candidate_setting,
+    key_value,
     names,
-    pair,
-    rate,
+    noise_rate,
     seeds,
     with_selection,
 )
@@ -49,23 +49,23 @@ def test_seeds_are_whole_numbers(text: str) -> None:
     ("text", "expected"), [("0", 0.0), ("1", 1.0), ("0.30", 0.3), (".1", 0.1), ("3e-1", 0.3)]
 )
 def test_rates(text: str, expected: float) -> None:
-    assert rate(text) == expected
+    assert noise_rate(text) == expected
 
 
 def test_rates_are_rounded_as_specs_round_them() -> None:
-    assert rate("0.30000000000000004") == 0.3
-    assert str(rate("-0")) == "0.0"
+    assert noise_rate("0.30000000000000004") == 0.3
+    assert str(noise_rate("-0")) == "0.0"
 
 
 @pytest.mark.parametrize("text", ["1.1", "-0.1", "nan", "inf", "30%", "0,3", "", "a"])
 def test_rates_are_from_0_to_1(text: str) -> None:
     with pytest.raises(ValueError, match=f"^--q {re.escape(text)}: must be a number from 0 to 1$"):
-        rate(text)
+        noise_rate(text)
 
 
 @given(st.floats(0, 1))
 def test_every_rate_is_read_back(value: float) -> None:
-    assert rate(str(value)) == pytest.approx(value, abs=1e-10)
+    assert noise_rate(str(value)) == pytest.approx(value, abs=1e-10)
 
 
 def test_names_are_listed_once_in_their_order() -> None:
@@ -92,7 +92,7 @@ def test_names_are_listed_once_in_their_order() -> None:
     ],
 )
 def test_a_value_is_toml_or_text(text: str, expected: tuple[str, object]) -> None:
-    found = pair(text, "--train")
+    found = key_value(text, "--train")
     assert found == expected
     assert type(found[1]) is type(expected[1])
 
@@ -100,19 +100,22 @@ def test_a_value_is_toml_or_text(text: str, expected: tuple[str, object]) -> Non
 @pytest.mark.parametrize("text", ["lr", "lr=", "=1", "", "=", "lr= "])
 def test_a_pair_has_key_and_value(text: str) -> None:
     with pytest.raises(ValueError, match=f"^--train {text}: must be KEY=VALUE$"):
-        pair(text, "--train")
+        key_value(text, "--train")
 
 
 @pytest.mark.parametrize("text", ["lr=nan", "lr=-inf", "lr=[1, inf]", "lr=1979-05-27"])
 def test_a_value_is_what_a_record_can_hold(text: str) -> None:
     with pytest.raises(ValueError, match=f"^--set {re.escape(text)}: must be a finite number"):
-        pair(text, "--set")
+        key_value(text, "--set")
 
 
 def test_candidates() -> None:
-    assert candidates("uniform").candidates == {"process": "uniform"}
-    assert candidates("uniform:policy=free").candidates == {"process": "uniform", "policy": "free"}
-    assert candidates("uniform:policy=free").reason == "--candidates uniform:policy=free"
+    assert candidate_setting("uniform").candidates == {"process": "uniform"}
+    assert candidate_setting("uniform:policy=free").candidates == {
+        "process": "uniform",
+        "policy": "free",
+    }
+    assert candidate_setting("uniform:policy=free").reason == "--candidates uniform:policy=free"
 
 
 @pytest.mark.parametrize(
@@ -126,7 +129,7 @@ def test_candidates() -> None:
     ],
 )
 def test_a_process_is_written_as_the_flag_takes_it(text: str, q: float | None) -> None:
-    spec = CandidateSpec.parse(candidates(text).candidates | {"q": q})
+    spec = CandidateSpec.parse(candidate_setting(text).candidates | {"q": q})
     assert spec.text == text
 
 
@@ -146,7 +149,7 @@ def test_an_option_at_its_default_is_not_written() -> None:
 )
 def test_candidates_are_a_process_and_its_options(text: str, problem: str) -> None:
     with pytest.raises(ValueError, match=f"^--candidates .*: {re.escape(problem)}$"):
-        candidates(text)
+        candidate_setting(text)
 
 
 def typed(*arguments: str) -> tuple[SelectionFlags, int]:

@@ -1,21 +1,79 @@
-"""Facts about a data set and its candidate sets, as `pllbench data` prints them."""
+"""Facts about a data set, its split and its candidate sets."""
 
-import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
+from torch import Tensor
 
-from pllbench.data.audit import audit_dataset
+from pllbench.data.audit import audit_dataset, describe
+from pllbench.data.catalogue import DATASETS
+from pllbench.data.custom import custom_info
+from pllbench.data.dataset import split
+from pllbench.data.readers.base import Dataset
+from pllbench.spec import CandidateSpec
 from tests import plugins
+from tests.data.files import NUM_TEST, NUM_TRAIN, make_small_cifar10, real_data_dir, save_npz
 
-REAL_DATA = os.environ.get("PLLBENCH_DATA")
-needs_data = pytest.mark.skipif(
-    REAL_DATA is None, reason="PLLBENCH_DATA names no folder of real data sets"
-)
+DIGITS, LOST = DATASETS["digits"], DATASETS["lost"]
+
+
+def make(x: Tensor, y: Tensor, num_classes: int, candidates: Tensor | None = None) -> Dataset:
+    return Dataset(DIGITS, x, y, num_classes, candidates)
+
+
+def uniform(q: float, **options: object) -> CandidateSpec:
+    return CandidateSpec.parse({"process": "uniform", "q": q} | options)
+
+
+def test_describe_counts() -> None:
+    x = torch.rand(20, 3, generator=torch.Generator().manual_seed(0)) + 1
+    x[:, 2] = 5
+    x[4] = 0
+    x[7] = -0.0
+    dataset = make(x, torch.arange(20) % 3, 5)
+    facts = describe(dataset, seed=0)
+    assert facts.name == "digits"
+    assert (facts.num_rows, facts.num_features, facts.num_classes) == (20, 3, 5)
+    assert facts.absent_classes == (3, 4)
+    assert facts.constant_columns == 0
+    assert facts.zero_rows == 2
+    assert facts.duplicate_rows == 1
+    assert (facts.num_train, facts.num_test) == (16, 4)
+    assert facts.leaked_rows == 0
+    _, test = split(dataset, 0)
+    assert {4, 7}.isdisjoint(test.tolist())
+
+    x[test[0]] = 0
+    leaking = describe(make(x, dataset.y, 5), seed=0)
+    assert leaking.leaked_rows == 1
+    assert leaking.digest != facts.digest
+
+
+def test_digest_covers_labels_and_candidates() -> None:
+    x, y = torch.rand(10, 2), torch.arange(10) % 2
+    sets = torch.ones(10, 2, dtype=torch.bool)
+    variants = [make(x, y, 2), make(x, 1 - y, 2), make(x, y, 3), make(x, y, 2, sets)]
+    assert len({describe(dataset, 0).digest for dataset in variants}) == 4
+
+
+def test_images_are_described_by_their_bytes() -> None:
+    shape, generator = (NUM_TRAIN + NUM_TEST, 3, 32, 32), torch.Generator().manual_seed(0)
+    x = torch.randint(1, 256, shape, dtype=torch.uint8, generator=generator)
+    dataset = replace(make_small_cifar10(), x=x)
+    dataset.x[3] = 0
+    dataset.x[NUM_TRAIN] = dataset.x[5]
+    facts = describe(dataset, 0)
+    assert (facts.num_rows, facts.num_features) == (NUM_TRAIN + NUM_TEST, 3 * 32 * 32)
+    assert (facts.zero_rows, facts.duplicate_rows, facts.leaked_rows) == (1, 1, 1)
+    digest = facts.digest
+    dataset.x[7, 0, 0, 0] += 1
+    assert describe(dataset, 0).digest != digest
 
 
 def test_digits(tmp_path: Path) -> None:
-    facts = audit_dataset("digits", tmp_path, "uniform", 0.5, seed=1)
+    facts = audit_dataset(DIGITS, tmp_path, uniform(0.5), seed=1)
     assert facts["kind"] == "tabular"
     assert (facts["num_rows"], facts["num_features"], facts["num_classes"]) == (1797, 64, 10)
     assert (facts["num_train"], facts["num_test"]) == (1438, 359)
@@ -29,46 +87,50 @@ def test_digits(tmp_path: Path) -> None:
 
 
 def test_sets_follow_seed_rate_and_policy(tmp_path: Path) -> None:
-    def digest(process: str = "uniform", q: float | None = 0.5, seed: int = 0) -> object:
-        return audit_dataset("digits", tmp_path, process, q, seed)["candidate_digest"]
+    def digest(process: CandidateSpec, seed: int = 0) -> object:
+        return audit_dataset(DIGITS, tmp_path, process, seed)["candidate_digest"]
 
-    assert digest() == digest("uniform:policy=force")
-    assert len({digest(), digest(q=0.3), digest(seed=1), digest("uniform:policy=resample")}) == 4
-    assert digest(q=None) == digest(q=0.1), "the first rate of the protocol"
+    plain = uniform(0.5)
+    assert digest(plain) == digest(uniform(0.5, policy="force"))
+    variants = [
+        digest(plain),
+        digest(uniform(0.3)),
+        digest(plain, seed=1),
+        digest(uniform(0.5, policy="resample")),
+    ]
+    assert len(set(variants)) == 4
 
 
-def test_real_sets(tmp_path: Path) -> None:
+def test_real_candidate_sets(tmp_path: Path) -> None:
     plugins.write_lost(tmp_path)
-    facts = audit_dataset("lost", tmp_path, "uniform", None, seed=0)
+    facts = audit_dataset(LOST, tmp_path, None, seed=0)
     assert facts["candidates"] == "real"
     assert (facts["num_rows"], facts["candidate_rows"]) == (100, 80)
     assert (facts["candidates_min"], facts["candidates_mean"], facts["candidates_max"]) == (2, 2, 2)
 
 
-def test_wrong_requests(tmp_path: Path) -> None:
-    plugins.write_lost(tmp_path)
-    wrong = {
-        "unknown data set 'digit': did you mean digits": ("digit", "uniform", None),
-        "--q 0.5: lost has real candidate sets": ("lost", "uniform", 0.5),
-        "--candidates unifrom: process: Input should be": ("digits", "unifrom", None),
-        "resample, q = 0: policy resample needs q > 0": ("digits", "uniform:policy=resample", 0.0),
-        "data set 'italian': no file": ("italian", "uniform", None),
-    }
-    for message, (name, process, q) in wrong.items():
-        with pytest.raises(ValueError, match=message):
-            audit_dataset(name, tmp_path, process, q, seed=0)
+def test_a_custom_data_set_is_audited_with_its_content_digest(tmp_path: Path) -> None:
+    info = custom_info(save_npz(tmp_path))
+    facts = audit_dataset(info, tmp_path, uniform(0.5), seed=0)
+    assert (facts["kind"], facts["name"], facts["num_rows"]) == ("tabular", "mine", 40)
+    assert facts["digest"] == info.digest
 
 
-@needs_data
+def test_a_missing_file_and_a_process_that_needs_an_annotator_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="data set 'italian': no file"):
+        audit_dataset(DATASETS["italian"], tmp_path, None, seed=0)
+    with pytest.raises(ValueError, match="process instance needs an annotator, which `run` trains"):
+        audit_dataset(DIGITS, tmp_path, CandidateSpec(process="instance", q=0.5), seed=0)
+
+
 @pytest.mark.parametrize(
-    ("name", "rows", "features", "classes"),
-    [("cnae9", 1080, 856, 9), ("birdsong", 4998, 38, 13)],
+    ("name", "process", "rows", "features", "classes"),
+    [("cnae9", uniform(0.1), 1080, 856, 9), ("birdsong", None, 4998, 38, 13)],
 )
-def test_real_files(name: str, rows: int, features: int, classes: int) -> None:
-    facts = audit_dataset(name, Path(REAL_DATA or ""), "uniform", None, seed=0)
-    assert (facts["num_rows"], facts["num_features"], facts["num_classes"]) == (
-        rows,
-        features,
-        classes,
-    )
+def test_real_files(
+    name: str, process: CandidateSpec | None, rows: int, features: int, classes: int
+) -> None:
+    facts = audit_dataset(DATASETS[name], real_data_dir(name), process, seed=0)
+    assert facts["num_rows"] == rows
+    assert (facts["num_features"], facts["num_classes"]) == (features, classes)
     assert facts["num_train"] == rows - round(rows / 5)

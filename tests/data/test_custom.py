@@ -1,53 +1,27 @@
-"""The user's own data: its forms, what is refused, and its content in the identity of runs."""
+"""Custom data sets: their names and facts, and their content in the identity of runs."""
 
-import zipfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-import torch
-from PIL import Image
 from scipy.io import savemat
 
-from pllbench.data import custom as own
-from pllbench.data import dataset as datasets
-from pllbench.data.audit import audit_dataset
-from pllbench.data.dataset import Dataset, split
-from pllbench.grid.labels import differences, row_of
+from pllbench.data.custom import (
+    content_digest,
+    custom_info,
+    dataset_name,
+    find_dataset,
+    is_path,
+)
+from pllbench.grid.labels import differences, row_label
 from pllbench.grid.plan import PlannedRun, Selection, plan
 from pllbench.grid.protocol import Setting, default_protocol
-from pllbench.runner.job import Job, execute
-
-RNG = np.random.default_rng(0)
-Y = np.arange(40) % 4
-
-
-def npz(folder: Path, name: str = "mine", **arrays: Any) -> Path:
-    path = folder / f"{name}.npz"
-    content = {"x": RNG.normal(size=(40, 5)), "y": Y} | arrays
-    np.savez(path, **{key: value for key, value in content.items() if value is not None})
-    return path
-
-
-def images(*shape: int) -> Any:
-    return RNG.integers(0, 256, (40, *shape), dtype=np.uint8)
-
-
-def read(path: Path) -> Dataset:
-    return datasets.load(own.inspect(path), Path())
-
-
-def refused(path: Path) -> str:
-    with pytest.raises(ValueError, match=r".") as caught:
-        read(path)
-    message = str(caught.value)
-    assert "\n" not in message
-    assert message.startswith(str(path))
-    return message
+from pllbench.runner.job import Job, RunOptions, execute
+from tests.data.files import X, Y, save_image, save_npz
 
 
 def planned(path: Path, method: str = "cc", q: float | None = 0.3, epochs: int = 1) -> PlannedRun:
+    """One run on the data set at `path`; no q where its candidate sets are given or not needed."""
     flag = Setting(reason="--epochs", train={"epochs": epochs})
     rates = () if q is None else (q,)
     selection = Selection(
@@ -57,186 +31,118 @@ def planned(path: Path, method: str = "cc", q: float | None = 0.3, epochs: int =
     return run
 
 
-# npz.
+def make_job(run: PlannedRun, folder: Path) -> Job:
+    return Job(run.spec, run.data, RunOptions(folder / "results", folder, "cpu"))
 
 
-def test_rows_of_features(tmp_path: Path) -> None:
-    dataset = read(npz(tmp_path))
-    assert (dataset.name, dataset.num_classes, dataset.num_train) == ("mine", 4, None)
-    assert dataset.x.dtype == torch.float32
-    assert dataset.y.tolist() == Y.tolist()
-    assert dataset.info is not None
-    assert (dataset.info.kind, dataset.info.split) == ("tabular", "random")
+def refusal(path: Path) -> str:
+    """The message with which the data set at `path` is refused: one line that begins with it."""
+    with pytest.raises(ValueError, match=r".") as caught:
+        custom_info(path)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert message.startswith(str(path))
+    return message
 
 
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        ((9, 7), (1, 9, 7)),
-        ((9, 7, 1), (1, 9, 7)),
-        ((9, 7, 3), (3, 9, 7)),
-        ((3, 9, 7), (3, 9, 7)),
-        ((1, 9, 9), (1, 9, 9)),
-    ],
-)
-def test_images_grey_or_not_square(
-    tmp_path: Path, given: tuple[int, ...], expected: tuple[int, ...]
-) -> None:
-    x = images(*given)
-    dataset = read(npz(tmp_path, x=x))
-    assert dataset.x.shape[1:] == expected
-    assert dataset.x.dtype == torch.uint8
-    assert dataset.x.sum().item() == x.sum()
-    assert dataset.info is not None
-    assert dataset.info.kind == "image"
-    digits = own.inspect(npz(tmp_path, x=x, kind="digits"))
-    assert digits.info.kind == "digits"
+def test_what_is_a_path_and_what_is_a_name() -> None:
+    assert is_path("a/b")
+    assert is_path("b.npz")
+    assert is_path("b.mat")
+    assert not is_path("cifar10")
+    assert find_dataset("cifar10").path is None
+    with pytest.raises(ValueError, match="unknown data set 'mine'"):
+        find_dataset("mine")
 
 
-def test_candidates_a_fixed_split_and_more_than_255_classes(tmp_path: Path) -> None:
-    y = np.arange(40) * 7  # up to 273
-    sets = np.zeros((40, 300), dtype=np.uint8)
-    sets[np.arange(40), y] = 1
-    sets[:, 299] = 1
-    path = npz(tmp_path, y=y, candidates=sets, num_train=30)
-    dataset = read(path)
-    assert dataset.num_classes == 300
-    assert dataset.y.tolist() == y.tolist()
-    assert dataset.candidates is not None
-    assert dataset.candidates.sum().item() == 80
-    train, test = split(dataset, 5)
-    assert (len(train), test.tolist()) == (30, list(range(30, 40)))
-    run = planned(path, q=None)
-    assert run.spec.candidates is None
-    record, _ = execute(Job(run.spec, tmp_path, "cpu", own=run.own))
-    assert record.result.num_test == 10
-
-
-def test_what_is_no_npz_file_is_refused(tmp_path: Path) -> None:
-    path = npz(tmp_path)
-    whole = path.read_bytes()
-    for content in (b"", b"<html>", whole[: len(whole) // 2]):
-        path.write_bytes(content)
-        assert "not a .npz file, or cut off" in refused(path)
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("x.npy", b"nothing")
-    assert "not a .npz file" in refused(path)
-
-
-# Names and identity.
-
-
-def test_names_and_paths(tmp_path: Path) -> None:
-    assert own.is_path("a/b")
-    assert own.is_path("b.npz")
-    assert own.is_path("b.mat")
-    assert not own.is_path("cifar10")
-    assert "no such file or folder" in refused(tmp_path / "nothing.npz")
-    assert "is a data set of the suite" in refused(npz(tmp_path, "digits"))
-    assert "its name must be" in refused(npz(tmp_path, "my data"))
-    assert "its name must be" in refused(npz(tmp_path, "."))
-    assert "its name must be" in refused(npz(tmp_path, ".."))
+def test_the_name_is_that_of_the_file_or_folder(tmp_path: Path) -> None:
+    assert find_dataset(str(save_npz(tmp_path))).name == "mine"
     inside = tmp_path / "photos" / "cats"
     inside.mkdir(parents=True)
-    assert own.dataset_name(inside / "..") == "photos"
+    assert dataset_name(inside) == "cats"
+    assert dataset_name(inside / "..") == "photos"
+
+
+def test_bad_paths_and_names_are_refused(tmp_path: Path) -> None:
+    assert "no such file or folder" in refusal(tmp_path / "nothing.npz")
+    assert "is a data set of the suite" in refusal(save_npz(tmp_path, "digits"))
+    for name in ("my data", ".", ".."):
+        assert "its name must be" in refusal(save_npz(tmp_path, name))
     (tmp_path / "a.csv").write_text("1,2")
-    assert "a .npz file, a .mat file or a folder" in refused(tmp_path / "a.csv")
+    assert "a .npz file, a .mat file or a folder" in refusal(tmp_path / "a.csv")
+
+
+def test_two_data_sets_of_one_name_are_refused(tmp_path: Path) -> None:
     (tmp_path / "below").mkdir()
-    pair = (str(npz(tmp_path)), str(npz(tmp_path / "below")))
+    pair = (str(save_npz(tmp_path)), str(save_npz(tmp_path / "below")))
     with pytest.raises(ValueError, match="another data set is named 'mine'"):
         plan(Selection(methods=("cc",), datasets=pair))
 
 
 def test_the_content_is_part_of_the_identity_and_the_path_is_not(tmp_path: Path) -> None:
-    first = planned(npz(tmp_path))
+    first = planned(save_npz(tmp_path))
     other = tmp_path / "elsewhere"
     other.mkdir()
     moved = (tmp_path / "mine.npz").rename(other / "mine.npz")
     assert planned(moved).spec == first.spec
-    changed = planned(npz(tmp_path))
+    changed = planned(save_npz(tmp_path, x=2 * X))
     assert changed.spec.digest != first.spec.digest
     assert changed.spec.run_id != first.spec.run_id
 
 
-def test_a_file_that_changes_after_planning_is_refused(tmp_path: Path) -> None:
-    run = planned(npz(tmp_path))
-    path = npz(tmp_path)
+def test_the_digest_of_a_folder_covers_names_and_contents(tmp_path: Path) -> None:
+    root = tmp_path / "pets"
+    save_image(root / "cat" / "0.png")
+    save_image(root / "dog" / "0.png", value=9)
+    digests = [content_digest(root)]
+    save_image(root / "cat" / "0.png", value=99)
+    digests.append(content_digest(root))
+    (root / "cat" / "0.png").rename(root / "cat" / "1.png")
+    digests.append(content_digest(root))
+    assert len(set(digests)) == 3
+
+
+def test_a_file_that_changes_after_planning_is_refused_by_its_run(tmp_path: Path) -> None:
+    path = save_npz(tmp_path)
+    run = planned(path)
+    save_npz(tmp_path, x=2 * X)
     with pytest.raises(ValueError, match="has changed since the runs were planned") as caught:
-        execute(Job(run.spec, tmp_path, "cpu", own=run.own))
+        execute(make_job(run, tmp_path))
     assert str(path) in str(caught.value)
 
 
-def test_runs_on_it_are_those_of_its_kind(tmp_path: Path) -> None:
-    rows, pictures = planned(npz(tmp_path)), planned(npz(tmp_path, "photos", x=images(8, 8, 3)))
+def test_runs_have_the_settings_of_their_kind(tmp_path: Path) -> None:
+    pictures = np.zeros((40, 8, 8, 3), dtype=np.uint8)
+    rows, images = planned(save_npz(tmp_path)), planned(save_npz(tmp_path, "photos", x=pictures))
     assert (rows.spec.kind, rows.spec.train.network) == ("tabular", "linear")
-    assert (pictures.spec.kind, pictures.spec.train.network) == ("image", "resnet18")
+    assert (images.spec.kind, images.spec.train.network) == ("image", "resnet18")
     protocol = default_protocol()
-    for run in (rows, pictures):
+    for run in (rows, images):
         assert differences(run.spec, "cc", protocol) == ["epochs=1"]
-        assert row_of(run.spec, protocol).label == run.label
+        assert row_label(run.spec, protocol).label == run.label
     selection = Selection(methods=("cc",), datasets=(str(tmp_path / "mine.npz"),), seeds=(0,))
     assert [run.spec.q for run in plan(selection)] == [0.1, 0.3, 0.5, 0.7]
 
 
-def test_it_trains_and_is_audited(tmp_path: Path) -> None:
-    path = npz(tmp_path)
-    run = planned(path, "supervised", q=None, epochs=2)
-    record, _ = execute(Job(run.spec, tmp_path, "cpu", own=run.own))
-    assert (record.spec.dataset, record.spec.digest) == ("mine", own.digest(path))
-    facts = audit_dataset(str(path), tmp_path, "uniform", None, 0)
-    assert (facts["kind"], facts["num_rows"], facts["digest"]) == ("tabular", 40, own.digest(path))
-
-
-# mat.
+def test_given_candidate_sets_take_no_process(tmp_path: Path) -> None:
+    path = save_npz(tmp_path, candidates=np.ones((40, 4), dtype=np.uint8), num_train=30)
+    run = planned(path, q=None)
+    assert run.spec.candidates is None
+    record, _ = execute(make_job(run, tmp_path))
+    assert record.result.num_test == 10
 
 
 @pytest.mark.parametrize("real", [True, False])
-def test_mat_files_with_and_without_candidate_sets(tmp_path: Path, real: bool) -> None:
+def test_a_mat_file_takes_a_process_unless_candidate_sets_come_with_it(
+    tmp_path: Path, real: bool
+) -> None:
     path = tmp_path / "mine.mat"
-    target = np.eye(4)[Y].T
-    content = {"data": RNG.normal(size=(40, 5)), "target": target}
+    content = {"data": X, "target": np.eye(4)[Y].T}
     savemat(path, content | ({"partial_target": np.ones((4, 40))} if real else {}))
-    dataset = read(path)
-    assert dataset.y.tolist() == Y.tolist()
-    assert (dataset.candidates is not None) == real
-    assert (planned(path, q=None if real else 0.3).spec.candidates is None) == real
+    assert (planned(path, q=None if real else 0.3).spec.candidates is None) is real
 
 
-# Folders.
-
-
-def save_image(path: Path, shape: tuple[int, ...] = (6, 5, 3), value: int = 7) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    Image.fromarray(np.full(shape, value, dtype=np.uint8)).save(path)
-
-
-def test_a_folder_of_images(tmp_path: Path) -> None:
-    root = tmp_path / "pets"
-    for number, name in enumerate(["cat", "dog", "ant"]):
-        for copy in range(4):
-            save_image(root / name / f"{copy}.png", value=10 * number)
-    dataset = read(root)
-    assert dataset.x.shape == (12, 3, 6, 5)
-    assert dataset.y.tolist() == [0] * 4 + [1] * 4 + [2] * 4
-    assert dataset.x[:, 0, 0, 0].tolist() == [20] * 4 + [0] * 4 + [10] * 4
-    assert dataset.num_train is None
-    before = own.digest(root)
-    save_image(root / "cat" / "0.png", value=99)
-    assert own.digest(root) != before
-
-
-def test_training_and_test_images_and_a_class_missing_from_one(tmp_path: Path) -> None:
-    root = tmp_path / "pets"
-    for number in range(3):
-        save_image(root / "train" / f"class{number}" / "a.png", (6, 6), number)
-    save_image(root / "test" / "class1" / "b.png", (6, 6), 50)
-    dataset = read(root)
-    assert dataset.x.shape == (4, 1, 6, 6)
-    assert (dataset.num_train, dataset.num_classes, dataset.y.tolist()) == (3, 3, [0, 1, 2, 1])
-    save_image(root / "test" / "class2" / "c.png", (6, 6, 3), 60)  # one in colour
-    assert read(root).x.shape == (5, 3, 6, 6)
-
-
-def test_the_suites_own_sets_are_not_reached_by_path() -> None:
-    with pytest.raises(ValueError, match="unknown data set 'mine'"):
-        datasets.load("mine", Path())
+def test_a_record_has_the_name_and_digest_of_its_data(tmp_path: Path) -> None:
+    path = save_npz(tmp_path)
+    record, _ = execute(make_job(planned(path, "supervised", q=None, epochs=2), tmp_path))
+    assert (record.spec.dataset, record.spec.digest) == ("mine", content_digest(path))

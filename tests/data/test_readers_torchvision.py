@@ -1,7 +1,6 @@
-"""Image sets: small files in each format, damaged and missing ones, and the real files."""
+"""Image sets of torchvision: small files in each format, damaged and missing ones, real files."""
 
 import gzip
-import os
 import pickle
 import struct
 from collections.abc import Callable
@@ -16,15 +15,18 @@ import torchvision.datasets
 from scipy.io import savemat
 from torch import Tensor
 
-from pllbench.data.catalogue import CIFAR100_SUPERCLASSES, DATASETS
-from pllbench.data.dataset import describe, load, require_files, split
+from pllbench.data.catalogue import DATASETS
+from pllbench.data.dataset import load_dataset, require_files, split
+from tests.data.files import real_data_dir, refusal
 
 Images = npt.NDArray[np.uint8]
 
 NUM_TRAIN, NUM_TEST = 30, 10
 
 
-def rows(num_rows: int, channels: int, size: int, num_classes: int) -> tuple[Images, list[int]]:
+def draw_rows(
+    num_rows: int, channels: int, size: int, num_classes: int
+) -> tuple[Images, list[int]]:
     """Random images [N, channels, size, size] and labels of every class in turn."""
     rng = np.random.default_rng(num_rows)
     images = rng.integers(0, 256, (num_rows, channels, size, size), dtype=np.uint8)
@@ -38,7 +40,7 @@ def write_cifar(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> Non
     key = "labels" if name == "cifar10" else "fine_labels"
     classes = 10 if name == "cifar10" else 100
     for file, size in (("train", NUM_TRAIN), ("test", NUM_TEST)):
-        images, labels = rows(size, 3, 32, classes)
+        images, labels = draw_rows(size, 3, 32, classes)
         content = {"data": images.reshape(size, -1), key: labels}
         (target / file).write_bytes(pickle.dumps(content))
     (target / "meta").write_bytes(pickle.dumps({cls.meta["key"]: ["a"] * classes}))
@@ -51,7 +53,7 @@ def write_svhn(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None
     folder.mkdir(parents=True, exist_ok=True)
     listed = {}
     for part, size in (("train", NUM_TRAIN), ("test", NUM_TEST)):
-        images, labels = rows(size, 3, 32, 10)
+        images, labels = draw_rows(size, 3, 32, 10)
         y = np.array([[10 if label == 0 else label] for label in labels], dtype=np.uint8)
         savemat(folder / f"{part}_32x32.mat", {"X": images.transpose(2, 3, 1, 0), "y": y})
         listed[part] = ["http://localhost/none", f"{part}_32x32.mat", None]
@@ -67,7 +69,7 @@ def write_mnist(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> Non
     target = folder / (DATASETS[name].file or "")
     target.mkdir(parents=True)
     for part, size in (("train", NUM_TRAIN), ("t10k", NUM_TEST)):
-        images, labels = rows(size, 1, 28, 10)
+        images, labels = draw_rows(size, 1, 28, 10)
         y = np.array(labels, dtype=np.uint8)
         for kind, content in ((f"{part}-images-idx3", images[:, 0]), (f"{part}-labels-idx1", y)):
             (target / f"{kind}-ubyte").write_bytes(idx(content))
@@ -87,7 +89,7 @@ WRITERS: dict[str, Writer] = {
 def expected(name: str) -> tuple[Tensor, list[int]]:
     channels, size = (1, 28) if "mnist" in name else (3, 32)
     classes = 100 if name == "cifar100" else 10
-    train, test = (rows(n, channels, size, classes) for n in (NUM_TRAIN, NUM_TEST))
+    train, test = (draw_rows(n, channels, size, classes) for n in (NUM_TRAIN, NUM_TEST))
     return torch.from_numpy(np.concatenate([train[0], test[0]])), train[1] + test[1]
 
 
@@ -97,8 +99,8 @@ def test_small_files_in_each_format(
     tmp_path: Path, name: str, place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     WRITERS[name](tmp_path / place, name, monkeypatch)
-    require_files(name, tmp_path)
-    dataset = load(name, tmp_path)
+    require_files(DATASETS[name], tmp_path)
+    dataset = load_dataset(DATASETS[name], tmp_path)
     x, y = expected(name)
     assert dataset.x.dtype == torch.uint8
     assert dataset.x.is_contiguous()
@@ -108,7 +110,7 @@ def test_small_files_in_each_format(
     train, test = split(dataset, 0)
     assert train.tolist() == list(range(NUM_TRAIN))
     assert test.tolist() == list(range(NUM_TRAIN, NUM_TRAIN + NUM_TEST))
-    assert [rows.tolist() for rows in split(dataset, 1)] == [train.tolist(), test.tolist()]
+    assert [index.tolist() for index in split(dataset, 1)] == [train.tolist(), test.tolist()]
 
 
 @pytest.mark.parametrize("name", ["cifar10", "mnist"])
@@ -116,10 +118,7 @@ def test_the_first_images_are_a_data_set_of_their_own(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     WRITERS[name](tmp_path, name, monkeypatch)
-    reduced = f"{name}-5k"
-    assert DATASETS[reduced].first == (5_000, 1_000)
-    monkeypatch.setitem(DATASETS, reduced, replace(DATASETS[reduced], first=(7, 3)))
-    dataset = load(reduced, tmp_path)
+    dataset = load_dataset(replace(DATASETS[f"{name}-5k"], first=(7, 3)), tmp_path)
     x, y = expected(name)
     rows = [*range(7), *range(NUM_TRAIN, NUM_TRAIN + 3)]
     assert torch.equal(dataset.x, x[rows])
@@ -129,32 +128,17 @@ def test_the_first_images_are_a_data_set_of_their_own(
     assert (train.tolist(), test.tolist()) == (list(range(7)), [7, 8, 9])
 
 
-def test_images_are_described_by_their_bytes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_mnist(tmp_path, "mnist", monkeypatch)
-    dataset = load("mnist", tmp_path)
-    dataset.x[3] = 0
-    dataset.x[NUM_TRAIN] = dataset.x[5]
-    facts = describe(dataset, 0)
-    assert (facts.num_rows, facts.num_features) == (NUM_TRAIN + NUM_TEST, 28 * 28)
-    assert (facts.zero_rows, facts.duplicate_rows, facts.leaked_rows) == (1, 1, 1)
-    digest = facts.digest
-    dataset.x[7, 0, 0, 0] += 1
-    assert describe(dataset, 0).digest != digest
-
-
 def test_mnist_is_read_packed_and_nothing_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_mnist(tmp_path, "mnist", monkeypatch)
-    plain = load("mnist", tmp_path)
+    plain = load_dataset(DATASETS["mnist"], tmp_path)
     folder = tmp_path / "MNIST" / "raw"
     for path in list(folder.iterdir()):
         path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
         path.unlink()
     before = sorted(folder.iterdir())
-    packed = load("mnist", tmp_path)
+    packed = load_dataset(DATASETS["mnist"], tmp_path)
     assert sorted(folder.iterdir()) == before
     assert torch.equal(packed.x, plain.x)
     assert torch.equal(packed.y, plain.y)
@@ -162,25 +146,20 @@ def test_mnist_is_read_packed_and_nothing_is_written(
 
 @pytest.fixture
 def offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every download fails."""
+
     def urlopen(*args: object, **kwargs: object) -> None:
         raise OSError("no\nroute")
 
     monkeypatch.setattr("urllib.request.urlopen", urlopen)
 
 
-def refused(name: str, folder: Path) -> str:
-    with pytest.raises(ValueError, match=name) as caught:
-        load(name, folder)
-    message = str(caught.value)
-    assert "\n" not in message
-    return message
-
-
 @pytest.mark.usefixtures("offline")
 @pytest.mark.parametrize("name", WRITERS)
 def test_missing_files_without_a_network_say_what_to_put_where(tmp_path: Path, name: str) -> None:
-    require_files(name, tmp_path)
-    message = refused(name, tmp_path)
+    require_files(DATASETS[name], tmp_path)
+    message = refusal(name, tmp_path)
+    assert message.startswith(f"data set {name!r}: ")
     assert str(tmp_path / (DATASETS[name].file or "")) in message
     assert DATASETS[name].source in message
 
@@ -198,7 +177,8 @@ def test_damaged_files_are_refused(
         path.unlink()
         path, whole = path.with_name(f"{path.name}.gz"), gzip.compress(whole)
     path.write_bytes(whole[: len(whole) // 2] if content is None else content)
-    assert "train" in refused("mnist", tmp_path) or "MNIST/raw" in refused("mnist", tmp_path)
+    message = refusal("mnist", tmp_path)
+    assert message.startswith(f"data set 'mnist': no usable {tmp_path / 'MNIST' / 'raw'}")
 
 
 @pytest.mark.usefixtures("offline")
@@ -207,22 +187,12 @@ def test_files_without_their_official_sum_are_refused(
 ) -> None:
     with monkeypatch.context() as patched:
         write_svhn(tmp_path, "svhn", patched)
-    assert str(tmp_path / "train_32x32.mat") in refused("svhn", tmp_path)
-
-
-def test_cifar100_has_20_superclasses_of_5() -> None:
-    assert np.bincount(CIFAR100_SUPERCLASSES).tolist() == [5] * 20
-
-
-def real(name: str) -> Path:
-    folder = Path(os.environ.get("PLLBENCH_DATA", "not set"))
-    if not (folder / (DATASETS[name].file or "")).exists():
-        pytest.skip(f"PLLBENCH_DATA has no {DATASETS[name].file}")
-    return folder
+    message = refusal("svhn", tmp_path)
+    assert message.startswith(f"data set 'svhn': no usable {tmp_path / 'train_32x32.mat'}")
 
 
 def test_real_mnist() -> None:
-    dataset = load("mnist", real("mnist"))
+    dataset = load_dataset(DATASETS["mnist"], real_data_dir("mnist"))
     assert dataset.x.shape == (70_000, 1, 28, 28)
     assert dataset.num_train == 60_000
     assert dataset.y[:5].tolist() == [5, 0, 4, 1, 9]
@@ -232,7 +202,7 @@ def test_real_mnist() -> None:
 
 
 def test_real_cifar10() -> None:
-    dataset = load("cifar10", real("cifar10"))
+    dataset = load_dataset(DATASETS["cifar10"], real_data_dir("cifar10"))
     assert dataset.x.shape == (60_000, 3, 32, 32)
     assert dataset.num_train == 50_000
     assert torch.bincount(dataset.y[:50_000]).tolist() == [5000] * 10

@@ -1,64 +1,21 @@
-"""From a selection to runs: layers of settings, restrictions, errors, and the way back to rows."""
+"""From a selection to runs: what is planned, restrictions, and what is refused."""
 
 import re
-from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import JsonValue
 
-from pllbench.data.catalogue import DATASETS
-from pllbench.grid.labels import differences, row_of
+from pllbench.grid.benchmark import Benchmark, Grid
 from pllbench.grid.plan import PlannedRun, Selection, plan
-from pllbench.grid.protocol import (
-    Benchmark,
-    Grid,
-    Protocol,
-    Setting,
-    Variant,
-    When,
-    default_protocol,
-)
-from pllbench.registry import method_entries
-from pllbench.spec import CandidateSpec, RunSpec
+from pllbench.grid.protocol import Setting, Variant, When, default_protocol
+from pllbench.spec import CandidateSpec
+from tests.factories import FREE, make_plan, make_spec
 
 PROTOCOL = default_protocol()
 
-RC = When(method=("rc",))
-MINE = Variant(base="rc", label="Mine", train={"lr": 0.4}, setting=(Setting(train={"lr": 0.5}),))
-BARE = Protocol(title="bare", q={"digits": (0.3,), "cnae9": (0.3,)}, labels={"rc": "RC"})
+MINE = Variant(base="rc", label="Mine")
 
 ELSEWHERE = Setting(reason="why", when=When(dataset=("lost",)), train={"lr": 0.5})
-
-LAYERS: Mapping[str, Mapping[str, Any]] = {
-    "protocol": {"protocol": (Setting(train={"lr": 0.2}),)},
-    "its deviation": {
-        "protocol": (Setting(train={"lr": 0.2}), Setting(when=RC, train={"lr": 0.3}))
-    },
-    "variant": {"variant": {"train": {"lr": 0.4}}},
-    "its deviation for a data set": {"variant": {"setting": (Setting(train={"lr": 0.5}),)}},
-    "benchmark": {"benchmark": (Setting(train={"lr": 0.6}),)},
-    "grid": {"grid": (Setting(train={"lr": 0.7}),)},
-    "flag": {"flags": (Setting(reason="--train lr=0.8", train={"lr": 0.8}),)},
-}
-"""Every layer of settings, weakest first; each sets its own learning rate."""
-
-
-def with_layers(names: Sequence[str]) -> RunSpec:
-    """The run of the variant `mine` of RC under some of the layers."""
-    found: dict[str, Any] = {}
-    variant: dict[str, Any] = {}
-    for name in names:
-        layer = dict(LAYERS[name])
-        variant |= layer.pop("variant", {})
-        found |= layer
-    mine = Variant(base="rc", label="Mine", **variant)
-    grid = Grid(methods=("mine",), datasets=("digits",), seeds=(0,), setting=found.get("grid", ()))
-    benchmark = Benchmark(grid=(grid,), variants={"mine": mine}, setting=found.get("benchmark", ()))
-    protocol = BARE.model_copy(update={"setting": found.get("protocol", ())})
-    [run] = plan(Selection(benchmark, protocol=protocol, flags=found.get("flags", ())))
-    return run.spec
 
 
 def runs(**parts: Any) -> list[PlannedRun]:
@@ -67,60 +24,6 @@ def runs(**parts: Any) -> list[PlannedRun]:
 
 def benchmark(*grids: Grid, **parts: Any) -> Benchmark:
     return Benchmark(grid=grids, **parts)
-
-
-@pytest.mark.parametrize("count", range(len(LAYERS) + 1))
-def test_a_later_layer_wins(count: int) -> None:
-    expected = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]  # declared default first
-    assert with_layers(list(LAYERS)[:count]).train.lr == expected[count]
-
-
-def test_a_flag_wins_over_every_single_layer() -> None:
-    for layer in LAYERS:
-        assert with_layers([layer, "flag"]).train.lr == 0.8
-
-
-def test_a_variant_inherits_what_the_protocol_says_of_its_base() -> None:
-    protocol = BARE.model_copy(
-        update={
-            "setting": (Setting(when=RC, hparams={"num_strong": 5}, views={"noise_std": 0.7}),),
-            "variants": {"mine": MINE},
-        }
-    )
-    base, mine, other = runs(methods=("rc", "mine", "cc"), seeds=(0,), protocol=protocol)
-    assert base.spec.hparams["num_strong"] == mine.spec.hparams["num_strong"] == 5
-    assert base.spec.views.noise_std == mine.spec.views.noise_std == 0.7
-    assert (base.spec.train.lr, mine.spec.train.lr) == (0.1, 0.5)
-    assert (mine.name, mine.label, mine.spec.method) == ("mine", "Mine", "rc")
-    assert other.spec.hparams["num_strong"] == 2
-
-
-def test_another_benchmarks_settings_stand_between_protocol_and_variant(tmp_path: Path) -> None:
-    file = tmp_path / "other.toml"
-    file.write_text("[[setting]]\ntrain = { lr = 0.35, momentum = 0.35 }\n[[grid]]\n")
-    protocol = BARE.model_copy(update={"setting": (Setting(train={"lr": 0.2}),)})
-    grid = Grid(methods=("rc", "mine"), datasets=("digits",), seeds=(0,), protocol=str(file))
-    both = benchmark(
-        grid,
-        grid.model_copy(update={"protocol": ""}),
-        variants={"mine": MINE},
-        setting=(Setting(train={"momentum": 0.6}),),
-    )
-    found = [(run.name, run.spec.train.lr) for run in runs(benchmark=both, protocol=protocol)]
-    assert found == [("rc", 0.35), ("mine", 0.5), ("rc", 0.2)]
-    assert all(run.spec.train.momentum == 0.6 for run in runs(benchmark=both, protocol=protocol))
-
-
-def test_a_flag_for_a_method_reaches_its_variants_and_one_for_a_variant_only_itself() -> None:
-    protocol = BARE.model_copy(update={"variants": {"mine": MINE}})
-
-    def strong(method: str) -> list[Any]:
-        flag = Setting(reason="--set", when=When(method=(method,)), hparams={"num_strong": 7})
-        found = runs(methods=("rc", "mine", "cc"), seeds=(0,), protocol=protocol, flags=(flag,))
-        return [run.spec.hparams["num_strong"] for run in found]
-
-    assert strong("rc") == [7, 7, 2]
-    assert strong("mine") == [2, 7, 2]
 
 
 def test_product_of_methods_data_sets_q_and_seeds() -> None:
@@ -197,15 +100,15 @@ BENCHMARK = {"benchmark": DIGITS}
 @pytest.mark.parametrize(
     ("message", "parts"),
     [
-        ("no methods: name some with --methods, or a --benchmark", {}),
-        ("--methods: unknown method 'prodem': did you mean proden?", {"methods": ("prodem",)}),
+        ("methods: name some, or a benchmark", {}),
+        ("methods: unknown method 'prodem': did you mean proden?", {"methods": ("prodem",)}),
         ("unknown data set 'digit': did you mean digits?", ANY_RC | {"datasets": ("digit",)}),
-        ("--q: no run here has generated", ANY_RC | {"datasets": ("lost",), "q": (0.1,)}),
-        ("--q: no run here has generated", {"methods": ("supervised",), "q": (0.1,)}),
-        ("--q 0.9: not in this benchmark", BENCHMARK | {"q": (0.1, 0.9)}),
+        ("q: no run here has generated", ANY_RC | {"datasets": ("lost",), "q": (0.1,)}),
+        ("q: no run here has generated", {"methods": ("supervised",), "q": (0.1,)}),
+        ("q 0.9: not in this benchmark", BENCHMARK | {"q": (0.1, 0.9)}),
         ("the selection has no runs: its data sets or q are", BENCHMARK | {"q": (0.9,)}),
         (
-            "--datasets lost: not in this benchmark, digits are",
+            "datasets lost: not in this benchmark, digits are",
             BENCHMARK | {"datasets": ("digits", "lost")},
         ),
         ("the selection has no runs", {"benchmark": benchmark()}),
@@ -277,67 +180,19 @@ def test_a_grids_own_setting_must_apply_in_that_grid() -> None:
         runs(benchmark=benchmark(*grids))
 
 
-EVERYTHING = tuple(method_entries()) + tuple(PROTOCOL.variants)
-
-
-@pytest.fixture(scope="module")
-def everything() -> list[PlannedRun]:
-    """Every method and variant on every data set and q of the protocol."""
-    return runs(methods=EVERYTHING, datasets=tuple(DATASETS), seeds=(0,))
-
-
-def test_every_run_of_the_protocol_is_what_the_protocol_says(everything: list[PlannedRun]) -> None:
-    ids: dict[str, set[str]] = {}
-    for run in everything:
-        ids.setdefault(run.name, set()).add(run.spec.run_id)
-        assert differences(run.spec, run.name, PROTOCOL) == []
-    assert set(ids) == set(EVERYTHING)
-    for run in everything:
-        row = row_of(run.spec, PROTOCOL)
-        assert run.spec.run_id in ids[row.name]  # an earlier row may hold the same runs
-        assert "(" not in row.label.removesuffix(" (not NCPD)")
-
-
-@pytest.mark.parametrize(
-    ("setting", "change"),
-    [
-        ({"train": {"lr": 0.5}}, "lr=0.5"),
-        ({"train": {"epochs": 5}}, "epochs=5"),
-        ({"train": {"network": "mlp"}}, "network=mlp"),
-        ({"views": {"scaling": "zscore"}}, "scaling=zscore"),
-        ({"hparams": {"num_strong": 1}}, "num_strong=1"),
-        ({"holdout": 0.1}, "holdout=0.1"),
-        ({"data_seed": 0}, "data_seed=0"),
-        ({"train": {"lr": 0.5}, "holdout": 0.25}, "lr=0.5, holdout=0.25"),
-    ],
-)
-def test_a_row_shows_every_difference_from_the_protocol(setting: Any, change: str) -> None:
-    [run] = runs(methods=("rc",), q=(0.1,), seeds=(3,), flags=(Setting(reason="flag", **setting),))
-    assert row_of(run.spec, PROTOCOL).label == run.label == f"RC ({change})"
-    assert row_of(run.spec, PROTOCOL).name == "rc"
-
-
-def test_a_setting_at_its_expected_value_is_no_difference() -> None:
-    same = Setting(reason="flag", train={"lr": 0.1, "epochs": 200}, hparams={"num_strong": 2})
-    [plain] = runs(methods=("rc",), q=(0.1,), seeds=(3,))
-    [flagged] = runs(methods=("rc",), q=(0.1,), seeds=(3,), flags=(same,))
-    assert flagged.spec.run_id == plain.spec.run_id
-    assert flagged.label == "RC"
-
-
 def test_a_process_without_a_rate_has_one_run_where_others_have_one_a_rate() -> None:
     flag = Setting(reason="--candidates uniform-set", candidates={"process": "uniform-set"})
     found = runs(methods=("rc", "supervised"), datasets=("digits",), seeds=(0,), flags=(flag,))
     assert [(run.spec.method, run.spec.q) for run in found] == [("rc", None), ("supervised", None)]
     assert found[0].spec.candidates == CandidateSpec(process="uniform-set")
     assert found[0].label == "RC"
-    with pytest.raises(ValueError, match=r"--q: no run here .* a process with a rate"):
+    with pytest.raises(ValueError, match=r"^q: no run here .* a process with a rate"):
         runs(methods=("rc",), datasets=("digits",), q=(0.1,), flags=(flag,))
 
 
-def test_options_of_a_process_are_not_the_rows() -> None:
-    given: dict[str, JsonValue] = {"process": "noisy", "eta": 0.2}
-    flag = Setting(reason="--candidates noisy:eta=0.2", candidates=given)
-    [run] = runs(methods=("rc",), datasets=("digits",), q=(0.1,), seeds=(0,), flags=(flag,))
-    assert run.spec.candidates == CandidateSpec(process="noisy", q=0.1, eta=0.2)
-    assert run.label == row_of(run.spec, PROTOCOL).label == "RC"
+def test_titles_of_runs() -> None:
+    generated, real = make_plan([make_spec(seed=7), make_spec(dataset="lost", q=None)])
+    assert generated.title == "CC · digits q=0.3 · seed 7"
+    assert real.title == "CC · lost · seed 0"
+    [free] = make_plan([make_spec(candidates=FREE)])
+    assert free.title == "CC · digits uniform:policy=free q=0.3 · seed 0"

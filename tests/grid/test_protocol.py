@@ -1,32 +1,28 @@
 """The shipped protocol and benchmarks, and what is wrong with a TOML file, said in one line."""
 
-from pathlib import Path
 from typing import get_args
 
 import pytest
 
-from pllbench.data.catalogue import DATASETS, Kind
+from pllbench.data.catalogue import DATASETS
+from pllbench.grid.benchmark import Benchmark, benchmark_names, load_benchmark
 from pllbench.grid.plan import Selection, plan
 from pllbench.grid.protocol import (
-    Benchmark,
-    Cell,
+    GridCell,
     Overrides,
     Protocol,
     Setting,
     When,
-    benchmark_names,
     default_protocol,
-    load_benchmark,
     merge,
-    read_toml,
 )
 from pllbench.grid.resolve import candidate_spec
 from pllbench.registry import load_method, method_entries
-from pllbench.spec import CandidateSpec, TrainSpec, ViewSpec
-from pllbench.validation import Values
+from pllbench.spec import CandidateSpec, Kind, TrainSpec, ViewSpec
+from pllbench.validation import StrictModel
 
 PROTOCOL = default_protocol()
-OPTIONS: dict[str, type[Values]] = {
+OPTIONS: dict[str, type[StrictModel]] = {
     "train": TrainSpec,
     "views": ViewSpec,
     "candidates": CandidateSpec,
@@ -97,11 +93,6 @@ def test_declared_defaults_are_the_papers() -> None:
     assert (found.epochs, found.schedule, found.milestones) == (200, "multistep", (0.5, 0.75))
 
 
-@pytest.mark.parametrize("name", benchmark_names())
-def test_every_shipped_benchmark_has_runs(name: str) -> None:
-    assert plan(Selection(benchmark=load_benchmark(name)))
-
-
 def test_later_settings_win_key_by_key() -> None:
     first = Setting(train={"lr": 1.0, "epochs": 3}, holdout=0.2, data_seed=5, hparams={"a": 1})
     second = Setting(train={"lr": 2.0}, views={"noise_std": 0.3}, hparams={"b": [1]})
@@ -133,84 +124,17 @@ def test_later_settings_win_key_by_key() -> None:
     ],
 )
 def test_a_setting_applies_where_all_its_conditions_hold(when: When, expected: bool) -> None:
-    assert when.matches(Cell("mine", "rc", "digits", 0.3)) is expected
+    assert when.matches(GridCell("mine", "rc", "digits", "tabular", 0.3)) is expected
 
 
 def test_a_condition_on_q_never_holds_for_real_candidate_sets() -> None:
-    assert not When(q=(0.3,)).matches(Cell("rc", "rc", "birdsong", None))
+    assert not When(q=(0.3,)).matches(GridCell("rc", "rc", "birdsong", "tabular", None))
 
 
 def test_conditions_may_be_single_values() -> None:
     one = When.parse({"method": "rc", "dataset": "digits", "kind": "text", "q": 0.3})
     assert one == When(method=("rc",), dataset=("digits",), kind=("text",), q=(0.3,))
     assert set(get_args(Kind)) >= {info.kind for info in DATASETS.values()}
-
-
-WRONG_FILES = {
-    'title = "a"\ntitle = "b"\n': "Cannot overwrite a value (at line 2, column",
-    "[[grid]]\nseeds = [0,": "Invalid value (at end of document)",
-    'title = "no grid"': "grid: Field required",
-    'titel = "a"': "unknown key 'titel', did you mean title?",
-    "[[grid]]\nmethod = 'rc'": "grid.0: unknown key 'method', did you mean methods?",
-    "[[grid]]\ndatasets = 'lots'": "grid.0.datasets.0: unknown data set 'lots': did you mean lost?",
-    "[[grid]]\nseeds = [1.5]": "grid.0.seeds.0: Input should be a valid integer",
-    "[[grid]]\nseeds = [-1]": "grid.0.seeds.0: Input should be greater than or equal to 0",
-    "[[grid]]\n[[grid.setting]]\nviews = { noise = 3 }": "grid.0.setting.0: views: unknown key",
-}
-
-WRONG_SETTINGS = {
-    "train = { epoch = 3 }": ": train: unknown key 'epoch', did you mean epochs?",
-    "candidates = { polcy = 'free' }": ": candidates: unknown key 'polcy', did you mean policy?",
-    "train = { lr = nan }": ".train: a number is not finite",
-    "when = { datset = 'digits' }": ".when: unknown key 'datset', did you mean dataset?",
-    "when = { dataset = 'digit' }": ".when.dataset.0: unknown data set 'digit': did you mean",
-    "when = { kind = 'txt' }": ".when.kind.0: Input should be 'image', 'digits'",
-    "when = { q = 30 }": ".when.q.0: Input should be less than or equal to 1",
-}
-
-A = "base = 'rc'\nlabel = 'A'\n"
-WRONG_VARIANTS = {
-    "base = 'rc'": ".label: Field required",
-    f"{A}hparam = {{}}": ": unknown key 'hparam', did you mean hparams?",
-    f"{A}train = {{ rl = 1 }}": ": train: unknown key 'rl', known: batch_size, channels_last,",
-    f"{A}[[variants.a.setting]]\ntrain = {{ rl = 1 }}": ".setting.0: train: unknown key 'rl'",
-}
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        *WRONG_FILES.items(),
-        *((f"[[setting]]\n{t}\n[[grid]]", f"setting.0{m}") for t, m in WRONG_SETTINGS.items()),
-        *((f"[variants.a]\n{t}\n[[grid]]", f"variants.a{m}") for t, m in WRONG_VARIANTS.items()),
-    ],
-)
-def test_a_wrong_file_is_refused_in_one_line_that_names_the_place(text: str, message: str) -> None:
-    with pytest.raises(ValueError, match=r"^b\.toml: ") as error:
-        read_toml(Path("b.toml"), text, Benchmark)
-    line = str(error.value)
-    assert "\n" not in line
-    assert line.startswith(f"b.toml: {message}")
-
-
-def test_a_benchmark_is_found_by_name_and_by_file(tmp_path: Path) -> None:
-    file = tmp_path / "mine.toml"
-    file.write_text("title = 'Mine'\n[[grid]]\nmethods = 'rc'\ndatasets = 'digits'\n")
-    found = load_benchmark(str(file))
-    assert (found.title, found.grid[0].methods, found.grid[0].seeds) == ("Mine", ("rc",), (0, 1, 2))
-    name = benchmark_names()[0]
-    assert load_benchmark(name).grid
-
-
-def test_a_benchmark_that_is_not_there_is_named(tmp_path: Path) -> None:
-    name = benchmark_names()[0]
-    with pytest.raises(ValueError, match=f"^unknown benchmark '{name}x': did you mean {name}"):
-        load_benchmark(f"{name}x")
-    with pytest.raises(ValueError, match=r"mine\.toml: not readable \(.*No such file"):
-        load_benchmark(str(tmp_path / "mine.toml"))
-    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ValueError, match=r"binary\.toml: not readable"):
-        load_benchmark(str(tmp_path / "binary.toml"))
 
 
 def test_models_of_files_are_frozen() -> None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from pllbench.method import Batch, Method, Network, Problem, TrainView
+from pllbench.training.step import take_step
 from pllbench_methods.asyco import AsyCo
 from pllbench_methods.cc import CC
 from pllbench_methods.dpll import DPLL
@@ -122,17 +123,6 @@ def start_epoch(method: Method[Any], epoch: int) -> None:
         method.on_epoch_start(NoInstances())
 
 
-def train_step(method: Method[Any], batch: Batch, optimizer: torch.optim.Optimizer) -> float:
-    """One step as the trainer takes it; returns the loss."""
-    step = method.loss(batch)
-    optimizer.zero_grad()
-    step.loss.backward()
-    optimizer.step()
-    with torch.no_grad():
-        method.after_step(batch)
-    return step.loss.item()
-
-
 def sgd(method: Method[Any], lr: float = 0.1, momentum: float = 0.0) -> torch.optim.SGD:
     """The optimizer of the tests."""
     return torch.optim.SGD(method.parameters(), lr, momentum)
@@ -181,7 +171,7 @@ def trained(method: M, candidates: Tensor, epochs: Sequence[int], lr: float = 0.
     for epoch in epochs:
         start_epoch(method, epoch)
         for batch in random_batches(method, candidates, seed=epoch):
-            train_step(method, batch, optimizer)
+            take_step(method, batch, optimizer)
     return method
 
 

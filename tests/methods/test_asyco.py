@@ -5,6 +5,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from pllbench.training.step import take_step
 from pllbench_methods.asyco import AsyCo, AsyCoHparams, similarity_loss
 from pllbench_methods.shared.confidence import confidence
 from tests.methods.fakes import (
@@ -24,7 +25,6 @@ from tests.methods.fakes import (
     sgd,
     softmax,
     start_epoch,
-    train_step,
     trained,
 )
 
@@ -150,7 +150,7 @@ def test_hand_over_copies_everything_once_at_the_first_epoch_past_the_warmup() -
     start_epoch(method, 2)
     assert_equal_states(method.auxiliary, method.network)
     assert any(isinstance(module, nn.BatchNorm1d) for module in method.auxiliary.modules())
-    train_step(method, next(random_batches(method, candidates)), sgd(method))
+    take_step(method, next(random_batches(method, candidates)), sgd(method))
     own = [value.clone() for value in method.auxiliary.state_dict().values()]
     start_epoch(method, 3)
     torch.testing.assert_close(list(method.auxiliary.state_dict().values()), own, rtol=0, atol=0)
@@ -189,7 +189,7 @@ def total_twin(
     return float(total / num)
 
 
-def test_total_loss_and_confidence_twin() -> None:
+def test_total_loss_and_confidence_equal_their_slow_twin() -> None:
     candidates = random_candidates(8)
     main, auxiliary = normal(3, 8, 5), normal(3, 8, 5, seed=1)
     method, batch = co_training_asyco(main, auxiliary, candidates)

@@ -136,7 +136,9 @@ def test_a_test_network_that_is_switched_off_is_refused(test_net: str) -> None:
     ("test_net", "expected"),
     [("disambiguation", [4, 0]), ("auxiliary", [0, 2]), ("ensemble", [2, 1])],
 )
-def test_test_network(test_net: str, expected: list[int]) -> None:
+def test_predictions_are_those_of_the_chosen_test_network(
+    test_net: str, expected: list[int]
+) -> None:
     main, auxiliary = torch.tensor([[[8.0, 0.0]]]), torch.tensor([[[0.0, 4.0]]])
     method, batch = co_training_asyco(
         main, auxiliary, sets({0, 1}, num_classes=2), tau=2.0, test_net=test_net

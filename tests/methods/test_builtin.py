@@ -1,4 +1,4 @@
-"""What holds for every built-in method: registration, views, numerics, and no waiting."""
+"""What holds for every built-in method: registration, views, finite numbers, no synchronisation."""
 
 import json
 from collections.abc import Callable
@@ -13,7 +13,8 @@ from pllbench.method import Batch, Hparams, Method, Network, Problem
 from pllbench.registry import method_entries
 from pllbench.spec import TrainSpec
 from pllbench.testing.support import toy_spec, toy_task, train_epoch
-from pllbench.training.trainer import build
+from pllbench.training.step import take_gradient, take_step
+from pllbench.training.trainer import build_method
 from pllbench_methods.pico import PiCO
 from pllbench_methods.shared.views import MultiViewMethod
 from tests.methods.fakes import (
@@ -27,13 +28,17 @@ from tests.methods.fakes import (
     start_epoch,
 )
 
-SINGLETONS = torch.eye(5, dtype=torch.bool)[torch.arange(24) % 5]
 LATE = 190
+"""An epoch at which every schedule has ended."""
+
 every_method = pytest.mark.parametrize("cls", BUILTIN, ids=lambda cls: cls.__name__)
 
 
 def candidates_for(cls: type[Method[Any]]) -> Tensor:
-    return SINGLETONS if cls.labels == "true" else random_candidates()
+    """Candidate sets [24, 5]; a reference that learns from true labels gets one candidate a row."""
+    if cls.labels == "true":
+        return torch.eye(5, dtype=torch.bool)[torch.arange(24) % 5]
+    return random_candidates()
 
 
 def gradients(method: Method[Any]) -> list[Tensor]:
@@ -57,7 +62,7 @@ def test_every_hyperparameter_is_documented_and_survives_json(cls: type[Method[A
 
 
 @every_method
-def test_views(cls: type[Method[Any]]) -> None:
+def test_views_are_those_of_its_hyperparameters(cls: type[Method[Any]]) -> None:
     candidates = candidates_for(cls)
     if issubclass(cls, MultiViewMethod):
         for num_strong in (0, 2):
@@ -143,8 +148,7 @@ def test_no_step_waits_for_the_device(cls: type[Method[Any]], epoch: int) -> Non
     method = make(cls, problem).to("meta")
     method.epoch = epoch
     batch = moved(next(random_batches(method, candidates)), "meta")
-    step = method.loss(batch)
-    step.loss.backward()
+    step = take_gradient(method, batch)
     with torch.no_grad():
         method.after_step(batch)
     assert step.loss.device.type == "meta"
@@ -170,7 +174,7 @@ def test_all_encoders_are_compiled_and_nothing_else(
     monkeypatch.setattr(torch, "compile", fake_compile)
     task, spec = toy_task(32, cls.labels), toy_spec(cls)
     spec = spec.model_copy(update={"train": TrainSpec(network="mlp", epochs=6, compile=True)})
-    method = build(spec, cls, task)
+    method = build_method(spec, cls, task)
     train_epoch(method, task, epoch=5)
     encoders = [m.encoder for m in method.modules() if isinstance(m, Network)]
     assert compiled == encoders
@@ -189,19 +193,10 @@ def test_no_step_waits_for_a_gpu(cls: type[Method[Any]], epoch: int) -> None:
     batch = moved(next(random_batches(method, candidates)), "cuda")
     optimizer = sgd(method)
 
-    def step() -> Tensor:
-        loss = method.loss(batch).loss
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        with torch.no_grad():
-            method.after_step(batch)
-        return loss
-
-    step()  # libraries may wait when they are first used
+    take_step(method, batch, optimizer)  # libraries may wait when they are first used
     torch.cuda.set_sync_debug_mode("error")
     try:
-        loss = step()
+        loss = take_step(method, batch, optimizer).loss
     finally:
         torch.cuda.set_sync_debug_mode("default")
     assert loss.isfinite()

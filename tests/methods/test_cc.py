@@ -29,7 +29,7 @@ def loss_and_gradient(
     return loss.item(), logit_gradient(method.network, len(logits))
 
 
-def test_loss_and_gradient() -> None:
+def test_loss_and_gradient_of_the_worked_example() -> None:
     loss, gradient = loss_and_gradient(log([0.5, 0.3, 0.2])[None], sets({0, 2}, num_classes=3))
     assert loss == pytest.approx(0.356675, abs=1e-6)
     torch.testing.assert_close(
@@ -37,7 +37,7 @@ def test_loss_and_gradient() -> None:
     )
 
 
-def test_a_full_set_is_worth_exactly_nothing() -> None:
+def test_a_full_set_has_exactly_zero_loss_and_gradient() -> None:
     loss, gradient = loss_and_gradient(log([0.5, 0.3, 0.2])[None], sets({0, 1, 2}, num_classes=3))
     assert loss == 0
     assert (gradient == 0).all()
@@ -81,7 +81,7 @@ def test_pseudo_label_is_the_best_candidate_of_the_weak_view() -> None:
     assert pseudo.tolist() == [1]
 
 
-def test_twin() -> None:
+def test_loss_equals_its_slow_twin() -> None:
     candidates = random_candidates(8)
     logits = normal(3, 8, 5)
     probs = softmax(logits)

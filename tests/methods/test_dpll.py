@@ -83,7 +83,7 @@ def test_supervised_term_sees_the_weak_view_alone_and_consistency_sums_over_view
     assert loss_at(100, views, candidates) == pytest.approx(expected, abs=2e-6)
 
 
-def test_twin() -> None:
+def test_loss_equals_its_slow_twin() -> None:
     candidates, logits = random_candidates(8), normal(3, 8, 5)
     problem, batch = lookup_problem(candidates, logits)
     method = make(DPLL, problem, lambda_max=0.8, ramp_epochs=40)

@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
 from pllbench.method import Batch, Method, Problem
+from pllbench.training.step import take_step
 from pllbench_methods.asyco import AsyCo
 from pllbench_methods.cc import CC
 from pllbench_methods.ncpd import NCPD
@@ -24,62 +26,67 @@ from tests.methods.fakes import (
     random_candidates,
     random_problem,
     sgd,
-    train_step,
     trained,
 )
 
-CANDIDATES = random_candidates()
+
+@pytest.fixture(scope="module")
+def candidates() -> Tensor:
+    """Sets of all sizes, [24, 5]."""
+    return random_candidates()
 
 
-def test_rc_with_refresh_before_the_step_is_proden() -> None:
-    rc = make(RC, random_problem(CANDIDATES), refresh="pre_step")
-    proden = make(PRODEN, random_problem(CANDIDATES))
-    assert_equal_states(trained(rc, CANDIDATES, range(3)), trained(proden, CANDIDATES, range(3)))
+def test_rc_with_refresh_before_the_step_is_proden(candidates: Tensor) -> None:
+    rc = make(RC, random_problem(candidates), refresh="pre_step")
+    proden = make(PRODEN, random_problem(candidates))
+    assert_equal_states(trained(rc, candidates, range(3)), trained(proden, candidates, range(3)))
 
 
-def test_rc_by_default_is_not_proden() -> None:
-    rc = trained(make(RC, random_problem(CANDIDATES)), CANDIDATES, range(3))
-    proden = trained(make(PRODEN, random_problem(CANDIDATES)), CANDIDATES, range(3))
+def test_rc_by_default_is_not_proden(candidates: Tensor) -> None:
+    rc = trained(make(RC, random_problem(candidates)), candidates, range(3))
+    proden = trained(make(PRODEN, random_problem(candidates)), candidates, range(3))
     assert not torch.allclose(rc.confidence, proden.confidence, atol=1e-3)
 
 
-def test_with_the_current_confidence_cross_entropy_has_the_gradient_of_cc() -> None:
-    logits = normal(1, len(CANDIDATES), 5).requires_grad_()
-    target = confidence(logits, CANDIDATES)
-    (cc,) = torch.autograd.grad(-log_candidate_prob(logits, CANDIDATES).sum(), logits)
+def test_with_the_current_confidence_cross_entropy_has_the_gradient_of_cc(
+    candidates: Tensor,
+) -> None:
+    logits = normal(1, len(candidates), 5).requires_grad_()
+    target = confidence(logits, candidates)
+    (cc,) = torch.autograd.grad(-log_candidate_prob(logits, candidates).sum(), logits)
     (rc,) = torch.autograd.grad(soft_cross_entropy(logits.log_softmax(-1), target).sum(), logits)
     torch.testing.assert_close(cc, rc)
     torch.testing.assert_close(cc, logits.detach().softmax(-1) - target)
 
 
-def test_asyco_without_auxiliary_is_asyco_before_the_hand_over() -> None:
-    whole = trained(make(AsyCo, random_problem(CANDIDATES)), CANDIDATES, [0, 1, 18, 19])
-    alone = make(AsyCo, random_problem(CANDIDATES), auxiliary=False)
-    trained(alone, CANDIDATES, [0, 1, 18, 19])
+def test_asyco_without_auxiliary_is_asyco_before_the_hand_over(candidates: Tensor) -> None:
+    whole = trained(make(AsyCo, random_problem(candidates)), candidates, [0, 1, 18, 19])
+    alone = make(AsyCo, random_problem(candidates), auxiliary=False)
+    trained(alone, candidates, [0, 1, 18, 19])
     assert_equal_states(alone.network, whole.network)
     assert torch.equal(alone.confidence, whole.confidence)
-    trained(whole, CANDIDATES, [120, 121])
-    trained(alone, CANDIDATES, [120, 121])
+    trained(whole, candidates, [120, 121])
+    trained(alone, candidates, [120, 121])
     assert not torch.allclose(alone.confidence, whole.confidence, atol=1e-4)
 
 
-def test_asyco_without_lambda_and_refinement_trains_by_cc() -> None:
+def test_asyco_without_lambda_and_refinement_trains_by_cc(candidates: Tensor) -> None:
     epochs = [0, 1, 20, 120]
-    asyco = make(AsyCo, random_problem(CANDIDATES), tau=1.0, lambda_max=0, mu_max=0)
-    cc = make(CC, random_problem(CANDIDATES))
-    trained(asyco, CANDIDATES, epochs)
-    assert_equal_states(asyco.network, trained(cc, CANDIDATES, epochs).network, tolerance=1e-5)
+    asyco = make(AsyCo, random_problem(candidates), tau=1.0, lambda_max=0, mu_max=0)
+    cc = make(CC, random_problem(candidates))
+    trained(asyco, candidates, epochs)
+    assert_equal_states(asyco.network, trained(cc, candidates, epochs).network, tolerance=1e-5)
 
 
-def test_ncpd_with_equal_networks_that_predict_candidates_is_cc() -> None:
-    logits = normal(1, len(CANDIDATES), 5)
-    candidates = CANDIDATES.scatter(1, logits[0].argmax(1, keepdim=True), True)
-    problem, batch = lookup_problem(candidates, logits, logits, logits)
+def test_ncpd_with_equal_networks_that_predict_candidates_is_cc(candidates: Tensor) -> None:
+    logits = normal(1, len(candidates), 5)
+    predicted = candidates.scatter(1, logits[0].argmax(1, keepdim=True), True)
+    problem, batch = lookup_problem(predicted, logits, logits, logits)
     ncpd, cc = make(NCPD, problem, num_strong=0), make(CC, problem, num_strong=0)
     ncpd.epoch = 199
     for method in (ncpd, cc):
         for _ in range(3):
-            train_step(method, batch, sgd(method, lr=5.0))
+            take_step(method, batch, sgd(method, lr=5.0))
     assert_equal_states(ncpd.network, cc.network, tolerance=1e-5)
     assert_equal_states(ncpd.peer, cc.network, tolerance=1e-5)
     assert not torch.allclose(cc.network.classifier.weight, logits[0].T, atol=1e-2)

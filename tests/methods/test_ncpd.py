@@ -37,7 +37,7 @@ def simple_groups(
 ) -> list[bool]:
     """Which instances a network with these logits [V, B, C] would disambiguate."""
     problem, _ = lookup_problem(candidates, logits, logits)
-    # A hair above the share: the budget is a floor.
+    # Slightly above the share: the budget is a floor.
     method = make(NCPD, problem, ramp_epochs=ramp_epochs(share) * (1 - 1e-6), **hparams)
     reliable = method.reliable_pairs(logits.log_softmax(-1), candidates)
     assert (reliable.sum(-1) <= 1).all()
@@ -168,7 +168,7 @@ def gated_twin(logits: Tensor, candidates: Tensor, share: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("epoch", [30, 50, 79])
-def test_twin(epoch: int) -> None:
+def test_loss_equals_its_slow_twin(epoch: int) -> None:
     candidates = random_candidates(12)
     logits = [normal(3, 12, 5), normal(3, 12, 5, seed=1)]
     problem, batch = lookup_problem(candidates, *logits)

@@ -95,7 +95,7 @@ def test_a_batch_keeps_at_least_one_pair() -> None:
     assert method.loss(batch).loss.item() == pytest.approx(0.1 + 3, abs=1e-5)
 
 
-def test_twin() -> None:
+def test_loss_equals_its_slow_twin() -> None:
     candidates = random_candidates(12)
     logits = [normal(3, 12, 5), normal(3, 12, 5, seed=1)]
     problem, batch = lookup_problem(candidates, *logits)

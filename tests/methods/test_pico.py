@@ -1,6 +1,4 @@
-"""The worked examples of docs/methods/pico.md, PiCO's options and queue, and slow float64 twins."""
-
-import math
+"""Worked examples of docs/methods/pico.md, PiCO's options and queue, and its slow float64 twin."""
 
 import numpy as np
 import pytest
@@ -9,12 +7,8 @@ import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it
 from torch import Tensor, nn
 
 from pllbench.method import Batch
+from pllbench.training.step import take_step
 from pllbench_methods.pico import PiCO
-from pllbench_methods.shared.contrastive import (
-    instance_contrast,
-    supervised_contrast,
-    updated_prototypes,
-)
 from tests.methods.fakes import (
     log,
     lookup_problem,
@@ -27,7 +21,6 @@ from tests.methods.fakes import (
     sgd,
     softmax,
     start_epoch,
-    train_step,
 )
 
 
@@ -44,39 +37,6 @@ def bare(query: Tensor, key: Tensor, candidates: Tensor, **hparams: object) -> t
     method = make(PiCO, problem, embedding_size=2 * len(query), queue_size=4, **hparams)
     method.query.head, method.key.head = nn.Sequential(), nn.Sequential()
     return method, batch
-
-
-def test_first_update_of_a_prototype() -> None:
-    query = torch.tensor([[0.6, 0.8]])
-    result = updated_prototypes(torch.zeros(1, 2), query, torch.tensor([0]), 0.99)
-    torch.testing.assert_close(result, query, atol=1e-6, rtol=0)
-
-
-@pytest.mark.parametrize(
-    ("each", "expected"), [(False, [0.999794, 0.020300]), (True, [0.999796, 0.020198])]
-)
-def test_two_updates_of_a_prototype(each: bool, expected: list[float]) -> None:
-    start, queries = torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0], [0.0, 1.0]])
-    result = updated_prototypes(start, queries, torch.tensor([0, 0]), 0.99, each)
-    torch.testing.assert_close(result, torch.tensor([expected]), atol=1e-6, rtol=0)
-
-
-@pytest.mark.parametrize("each", [False, True])
-def test_prototypes_twin_in_batch_order(each: bool) -> None:
-    prototypes = F.normalize(normal(4, 3), dim=1)
-    prototypes[3] = 0  # a class that is not seen stays zero
-    queries, pseudo = (
-        F.normalize(normal(9, 3, seed=1), dim=1),
-        torch.tensor([0, 1, 0, 2, 2, 0, 1, 2, 0]),
-    )
-    twin = prototypes.double().numpy().copy()
-    for label, query in zip(pseudo.tolist(), queries.double().numpy(), strict=True):
-        twin[label] = 0.9 * twin[label] + 0.1 * query
-        if each:
-            twin[label] /= np.linalg.norm(twin[label])
-    twin[:3] /= np.linalg.norm(twin[:3], axis=1, keepdims=True)
-    result = updated_prototypes(prototypes, queries, pseudo, 0.9, each)
-    np.testing.assert_allclose(result.numpy(), twin, rtol=1e-5, atol=1e-6)
 
 
 def test_confidence_moves_to_the_nearest_candidate_prototype() -> None:
@@ -99,22 +59,6 @@ def test_phi_falls_linearly_over_the_run(epoch: int, phi: float) -> None:
     assert method.phi == pytest.approx(phi)
 
 
-def test_supervised_contrast() -> None:
-    query = torch.tensor([[1.0, 0.0]])
-    pool = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
-    positive = torch.tensor([[True, True, True, False]])
-    loss = supervised_contrast(query, pool, positive, temperature=1.0)
-    assert loss.item() == pytest.approx(0.907606, abs=1e-6)
-    assert loss.item() == pytest.approx(math.log(math.e + 1 + 1 / math.e) - 0.5, abs=1e-6)
-
-
-def test_instance_contrast() -> None:
-    query = torch.tensor([[1.0, 0.0]])
-    queue = torch.tensor([[0.0, 1.0], [-1.0, 0.0]])
-    loss = instance_contrast(query, query, queue, temperature=1.0)
-    assert loss.item() == pytest.approx(0.407606, abs=1e-6)
-
-
 def test_moving_average_of_the_key_encoder() -> None:
     method = make(PiCO, random_problem(random_candidates()))
     with torch.no_grad():
@@ -132,7 +76,7 @@ def test_key_encoder_sees_the_query_encoder_before_the_step() -> None:
     method = make(PiCO, random_problem(candidates), key_momentum=0.0)
     before = [parameter.detach().clone() for parameter in method.query.parameters()]
     start_epoch(method, 0)
-    train_step(method, next(random_batches(method, candidates)), sgd(method))
+    take_step(method, next(random_batches(method, candidates)), sgd(method))
     torch.testing.assert_close(list(method.key.parameters()), before, rtol=0, atol=0)
     assert not torch.equal(next(iter(method.query.parameters())), before[0])
 
@@ -202,7 +146,7 @@ def test_contrast_before_the_prototypes_start(warmup_cont: str) -> None:
     assert method.confidence.tolist() == [[0.5, 0, 0.5], [0, 0.5, 0.5]]
 
 
-def test_twin_of_the_loss_with_prototypes() -> None:
+def test_loss_with_prototypes_equals_its_slow_twin() -> None:
     num = 6
     candidates = random_candidates(num)
     query, key = normal(num, 5), normal(num, 5, seed=1)
@@ -228,17 +172,6 @@ def test_twin_of_the_loss_with_prototypes() -> None:
         twin += 0.5 * np.mean([total - similarity[a] for a in positives]) / num
     assert method.loss(batch).loss.item() == pytest.approx(twin, rel=1e-5)
     np.testing.assert_allclose(method.confidence.numpy(), target, rtol=1e-5)
-
-
-def test_gradient_flows_through_queries_in_the_pool() -> None:
-    query = F.normalize(normal(3, 4), dim=1).double().requires_grad_()
-    key = F.normalize(normal(3, 4, seed=1), dim=1).double()
-    positive = torch.tensor([[0, 1, 0, 1, 1, 0], [1, 0, 0, 1, 1, 0], [0, 0, 0, 0, 0, 1]]).bool()
-
-    def loss(anchors: Tensor) -> Tensor:
-        return supervised_contrast(anchors, torch.cat([anchors, key]), positive, 0.5)
-
-    assert torch.autograd.gradcheck(loss, query)
 
 
 def test_predicts_with_the_classifier_of_the_query_encoder() -> None:

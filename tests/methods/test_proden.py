@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from pllbench.training.step import take_step
 from pllbench_methods.proden import PRODEN
 from tests.methods.fakes import (
     geometric_mean,
@@ -15,7 +16,6 @@ from tests.methods.fakes import (
     sets,
     sgd,
     softmax,
-    train_step,
 )
 
 P = [0.5, 0.3, 0.2]
@@ -34,7 +34,7 @@ def test_the_confidence_is_that_before_the_step(lr: float) -> None:
     logits = torch.tensor([[[5.0, 3.0, 2.0]]]).log()
     problem, batch = lookup_problem(sets({0, 2}, num_classes=3), logits)
     method = make(PRODEN, problem, num_strong=0)
-    train_step(method, batch, sgd(method, lr))
+    take_step(method, batch, sgd(method, lr))
     torch.testing.assert_close(method.confidence, RENEWED, atol=1e-6, rtol=0)
 
 
@@ -80,7 +80,7 @@ def test_pseudo_label_is_that_of_the_target_not_of_the_renewed_confidence() -> N
     assert method.confidence.argmax(1).tolist() == [0]
 
 
-def test_twin() -> None:
+def test_loss_and_confidence_equal_their_slow_twin() -> None:
     candidates, logits = random_candidates(8), normal(3, 8, 5)
     problem, batch = lookup_problem(candidates, logits)
     method = make(PRODEN, problem, view_reduction="sum")

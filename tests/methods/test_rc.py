@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import nn
 
+from pllbench.training.step import take_step
 from pllbench_methods.rc import RC
 from tests.methods.fakes import (
     geometric_mean,
@@ -23,7 +24,6 @@ from tests.methods.fakes import (
     sgd,
     softmax,
     start_epoch,
-    train_step,
 )
 
 P = [0.5, 0.3, 0.2]
@@ -58,7 +58,7 @@ def test_the_confidence_is_renewed_after_the_step() -> None:
     logits = torch.tensor([[[5.0, 3.0, 2.0]]]).log()
     problem, batch = lookup_problem(sets({0, 2}, num_classes=3), logits)
     method = make(RC, problem, num_strong=0)
-    train_step(method, batch, sgd(method, lr=1.0))
+    take_step(method, batch, sgd(method, lr=1.0))
     gradient = logit_gradient(method.network)[0, 0]
     torch.testing.assert_close(gradient, torch.tensor([0, 0.3, -0.3]), atol=1e-6, rtol=0)
     expected = torch.tensor([[0.649374, 0, 0.350626]])
@@ -70,7 +70,7 @@ def test_only_rows_of_the_batch_change_and_stay_distributions() -> None:
     method = make(RC, random_problem(candidates))
     before = method.confidence.clone()
     batch = next(random_batches(method, candidates))
-    train_step(method, batch, sgd(method))
+    take_step(method, batch, sgd(method))
     others = torch.ones(len(candidates), dtype=torch.bool).index_fill(0, batch.index, False)
     assert torch.equal(method.confidence[others], before[others])
     assert not torch.equal(method.confidence[batch.index], before[batch.index])
@@ -115,13 +115,13 @@ def test_the_second_pass_moves_batchnorm_statistics_only_in_training_mode(
     candidates = random_candidates()
     method = make(RC, random_problem(candidates), refresh_bn=refresh_bn)
     start_epoch(method, 0)
-    train_step(method, next(random_batches(method, candidates)), sgd(method))
+    take_step(method, next(random_batches(method, candidates)), sgd(method))
     norm = next(m for m in method.modules() if isinstance(m, nn.BatchNorm1d))
     assert norm.num_batches_tracked == updates
     assert all(module.training for module in method.modules())
 
 
-def test_twin_of_loss_and_confidence_over_views() -> None:
+def test_loss_and_confidence_over_views_equal_their_slow_twin() -> None:
     candidates, logits = random_candidates(8), normal(3, 8, 5)
     problem, batch = lookup_problem(candidates, logits)
     method = make(RC, problem)

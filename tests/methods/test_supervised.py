@@ -37,7 +37,7 @@ def test_equal_logits_cost_log_of_the_number_of_classes() -> None:
     assert loss == pytest.approx(math.log(10), abs=1e-6)
 
 
-def test_twin() -> None:
+def test_loss_equals_its_slow_twin() -> None:
     logits = normal(3, 6, 4)
     label = torch.tensor([0, 1, 2, 3, 0, 1])
     problem, batch = lookup_problem(torch.eye(4, dtype=torch.bool)[label], logits)

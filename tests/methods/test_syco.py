@@ -76,7 +76,7 @@ def test_equal_networks_do_not_distil() -> None:
     assert distillation(logits, logits, random_candidates(8)) == pytest.approx(0, abs=1e-6)
 
 
-def test_twin_each_network_keeps_its_own_confidence() -> None:
+def test_loss_and_confidence_of_each_network_equal_their_slow_twin() -> None:
     candidates = random_candidates(8)
     logits = [normal(3, 8, 5), normal(3, 8, 5, seed=1)]
     method, batch = at(60, logits[0], logits[1], candidates)  # gamma .6

@@ -10,28 +10,28 @@ from scipy import stats
 from pllbench.reports.statistics import (
     critical_difference,
     holm,
+    mean_std,
     paired_difference,
     paired_t_p,
     rank,
     smallest_wilcoxon_p,
-    summary,
     welch_difference,
     wilcoxon_p,
 )
 
 
 def test_the_spread_is_the_sample_standard_deviation() -> None:
-    found = summary([90.0, 92.0, 94.0])
-    assert (found.mean, found.std, found.n) == (92.0, 2.0, 3)
+    average = mean_std([90.0, 92.0, 94.0])
+    assert (average.mean, average.std, average.n) == (92.0, 2.0, 3)
 
 
 def test_one_value_has_no_spread() -> None:
-    assert summary([92.0]).std is None
+    assert mean_std([92.0]).std is None
 
 
 def test_no_values_are_refused() -> None:
     with pytest.raises(ValueError, match="no values"):
-        summary([])
+        mean_std([])
 
 
 def test_a_paired_difference_agrees_with_scipys_paired_t_test() -> None:
@@ -39,18 +39,23 @@ def test_a_paired_difference_agrees_with_scipys_paired_t_test() -> None:
     seeds = sorted(a)
     expected = stats.ttest_rel([a[s] for s in seeds], [b[s] for s in seeds])
     low, high = expected.confidence_interval(0.95)
-    found = paired_difference(a, b)
-    assert found.n == 4
-    assert found.mean == pytest.approx(0.925)
-    assert found.std == pytest.approx(
+    difference = paired_difference(a, b)
+    assert difference.n == 4
+    assert difference.mean == pytest.approx(0.925)
+    assert difference.std == pytest.approx(
         math.sqrt(sum((d - 0.925) ** 2 for d in (0.2, 2, 0.5, 1)) / 3)
     )
-    assert (found.low, found.high) == pytest.approx((low, high))
+    assert (difference.low, difference.high) == pytest.approx((low, high))
 
 
 def test_equal_differences_give_an_interval_of_width_zero() -> None:
-    found = paired_difference({0: 2.0, 1: 3.0}, {0: 1.0, 1: 2.0})
-    assert (found.mean, found.std, found.low, found.high) == (1.0, 0.0, 1.0, 1.0)
+    difference = paired_difference({0: 2.0, 1: 3.0}, {0: 1.0, 1: 2.0})
+    assert (difference.mean, difference.std, difference.low, difference.high) == (
+        1.0,
+        0.0,
+        1.0,
+        1.0,
+    )
 
 
 @pytest.mark.parametrize(
@@ -70,13 +75,13 @@ def test_one_pair_has_no_interval() -> None:
 def test_a_welch_difference_agrees_with_scipy() -> None:
     a, b = [90.0, 92.0, 95.0], [88.0, 89.5, 88.7, 90.1]
     expected = stats.ttest_ind(a, b, equal_var=False).confidence_interval(0.95)
-    found = welch_difference(summary(a), summary(b))
-    assert found is not None
-    assert (found.low, found.high) == pytest.approx(tuple(expected))
+    difference = welch_difference(mean_std(a), mean_std(b))
+    assert difference is not None
+    assert (difference.low, difference.high) == pytest.approx(tuple(expected))
 
 
 def test_a_single_value_has_no_welch_interval() -> None:
-    assert welch_difference(summary([90.0]), summary([88.0, 89.0])) is None
+    assert welch_difference(mean_std([90.0]), mean_std([88.0, 89.0])) is None
 
 
 @settings(max_examples=30)
@@ -84,11 +89,11 @@ def test_a_single_value_has_no_welch_interval() -> None:
 def test_wilcoxons_test_is_exact_with_ties(differences: list[int]) -> None:
     """Against all sign patterns of the ranks, gone through one by one."""
     pairs = dict(enumerate(map(float, differences)))
-    found = wilcoxon_p(pairs, dict.fromkeys(pairs, 0.0))
+    p_value = wilcoxon_p(pairs, dict.fromkeys(pairs, 0.0))
     ranks = stats.rankdata(np.abs(differences))
     observed = abs(np.sign(differences) @ ranks)
     patterns = np.array(list(itertools.product((-1, 1), repeat=len(differences))))
-    assert found == pytest.approx(np.mean(np.abs(patterns @ ranks) >= observed))
+    assert p_value == pytest.approx(np.mean(np.abs(patterns @ ranks) >= observed))
 
 
 def test_wilcoxons_test_needs_six_pairs_that_differ() -> None:
@@ -116,9 +121,9 @@ def test_the_critical_difference_is_nemenyis() -> None:
 
 def test_ranks_share_ties_and_friedmans_test_is_scipys() -> None:
     scores = {"a": [9.0, 8.0, 7.0], "b": [9.0, 7.0, 6.0], "c": [1.0, 2.0, 3.0]}
-    found = rank(scores)
-    assert found.by_block == {"a": (1.5, 1, 1), "b": (1.5, 2, 2), "c": (3, 3, 3)}
-    assert found.friedman_p == pytest.approx(stats.friedmanchisquare(*scores.values()).pvalue)
+    ranks = rank(scores)
+    assert ranks.by_block == {"a": (1.5, 1, 1), "b": (1.5, 2, 2), "c": (3, 3, 3)}
+    assert ranks.friedman_p == pytest.approx(stats.friedmanchisquare(*scores.values()).pvalue)
     assert rank({"a": [1.0, 1.0], "b": [1.0, 1.0], "c": [1.0, 1.0]}).friedman_p is None
 
 

@@ -1,4 +1,4 @@
-"""Malformed records and curves: named, set aside, never counted.
+"""Records with wrong content, or in a wrong place: named by their path, and never counted.
 
 No damage ends `table` or `status`, and nothing else in the results folder changes.
 """
@@ -7,12 +7,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from pllbench.results.records import record_path
-from tests.commands import contents, pllbench, refused
-from tests.records_factory import make_record, make_spec, store
+from tests.commands import contents, pllbench
+from tests.factories import make_record, make_spec, store
 
 SHORT = {"epochs": 3}
 
@@ -25,11 +24,12 @@ def results(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def victim(results: Path) -> Path:
+def path(results: Path) -> Path:
+    """The record of `rc`."""
     return record_path(results, make_spec("rc", train=SHORT))
 
 
-def is_set_aside(results: Path, path: Path, problem: str) -> None:
+def is_not_counted(results: Path, path: Path, problem: str) -> None:
     """The file is named by `table` and `status`, and `cc` alone is counted; nothing is written."""
     before = contents(results)
     selected = ("--methods", "cc,rc", "--q", 0.3, "--seeds", "0,", "--epochs", 3)
@@ -48,8 +48,6 @@ def is_set_aside(results: Path, path: Path, problem: str) -> None:
     assert [entry["method"] for entry in json.loads(answer.out)] == ["cc"]
     assert contents(results) == before
 
-
-# Records.
 
 VALUES: list[tuple[str, Any, str]] = [
     ("schema", 2, "schema 2, this version reads 1"),
@@ -95,70 +93,39 @@ VALUES: list[tuple[str, Any, str]] = [
 
 @pytest.mark.parametrize(("key", "value", "problem"), VALUES)
 def test_a_record_with_another_value(
-    results: Path, victim: Path, key: str, value: Any, problem: str
+    results: Path, path: Path, key: str, value: Any, problem: str
 ) -> None:
-    fields = json.loads(victim.read_bytes())
+    fields = json.loads(path.read_bytes())
     *outer, name = key.split(".")
     inner = fields
     for part in outer:
         inner = inner[part]
     inner[name] = value
-    victim.write_text(json.dumps(fields))
-    is_set_aside(results, victim, problem)
+    path.write_text(json.dumps(fields))
+    is_not_counted(results, path, problem)
 
 
 @pytest.mark.parametrize("name", ["0" * 16, "rc", "A" * 300])
-def test_a_record_under_another_name(results: Path, victim: Path, name: str) -> None:
-    moved = victim.rename(victim.with_name(f"{name[:200]}.json"))
-    is_set_aside(results, moved, "its spec has the id ")
+def test_a_record_under_another_name(results: Path, path: Path, name: str) -> None:
+    moved = path.rename(path.with_name(f"{name[:200]}.json"))
+    is_not_counted(results, moved, "its spec has the id ")
 
 
 @pytest.mark.parametrize("place", ["digits/proden", "mnist/rc", "x/y"])
-def test_a_record_in_another_place(results: Path, victim: Path, place: str) -> None:
-    target = results / "records" / place / victim.name
+def test_a_record_in_another_place(results: Path, path: Path, place: str) -> None:
+    target = results / "records" / place / path.name
     target.parent.mkdir(parents=True, exist_ok=True)
-    victim.rename(target)
-    is_set_aside(results, target, f"its place is {victim}")
+    path.rename(target)
+    is_not_counted(results, target, f"its place is {path}")
 
 
-def test_records_that_have_changed_places(results: Path, victim: Path) -> None:
+def test_records_that_have_changed_places(results: Path, path: Path) -> None:
     other = record_path(results, make_spec("cc", train=SHORT))
-    one, two = victim.read_bytes(), other.read_bytes()
-    victim.write_bytes(two)
+    one, two = path.read_bytes(), other.read_bytes()
+    path.write_bytes(two)
     other.write_bytes(one)
     answer = pllbench("status", "--results", results)
     assert answer.out.startswith("0 done")
     lines = answer.err.splitlines()
-    for path, line in zip((other, victim), lines, strict=True):
-        assert line.startswith(f"pllbench: not counted: {path}: its spec has the id ")
-
-
-# Curves.
-
-CURVES: dict[str, dict[str, Any]] = {
-    "no accuracy": {"class_noise": np.zeros(3)},
-    "text": {"accuracy": np.array(["high"] * 3)},
-    "objects": {"accuracy": np.array([{}] * 3, dtype=object)},
-    "whole numbers": {"accuracy": np.zeros(3, dtype=np.int64)},
-    "complex": {"accuracy": np.zeros(3, dtype=np.complex128)},
-    "one number": {"accuracy": np.float64(0.5)},
-    "a matrix": {"accuracy": np.zeros((3, 2))},
-    "unequal columns": {"accuracy": np.zeros(3), "class_noise": np.zeros(2)},
-    "too few epochs": {"accuracy": np.zeros(2)},
-    "too many epochs": {"accuracy": np.zeros(4)},
-    "no epochs": {"accuracy": np.zeros(0)},
-}
-
-
-@pytest.mark.parametrize("kind", CURVES)
-def test_malformed_curves(results: Path, victim: Path, kind: str) -> None:
-    file = victim.with_suffix(".npz")
-    np.savez(file, **CURVES[kind])
-    before = contents(results)
-    for plot in ("curves", "noise"):
-        message = refused("plot", plot, "--results", results, "--output", results / "plot.png")
-        assert message.startswith(f"{file}: ")
-    for command in ("table", "status"):  # they read no curves
-        answer = pllbench(command, "--results", results)
-        assert (answer.code, answer.err) == (0, "")
-    assert contents(results) == before
+    for file, line in zip((other, path), lines, strict=True):
+        assert line.startswith(f"pllbench: not counted: {file}: its spec has the id ")

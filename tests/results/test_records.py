@@ -12,15 +12,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pllbench.results import records
+from pllbench.results import files, records
 from pllbench.results.curves import read_curves
-from pllbench.results.records import Record, is_done, query, read, record_path, write
-from tests.records_factory import make_record, make_spec
-
-CURVES = {
-    "accuracy": np.array([0.25, 0.5, 0.75]),
-    "log_late": np.array([np.nan, 1 / 3, 2e-300]),
-}
+from pllbench.results.records import (
+    Record,
+    is_done,
+    read_record,
+    read_records,
+    record_path,
+    write_record,
+)
+from tests.factories import CURVES, make_record, make_spec
 
 SPEC = make_spec("rc", seed=3)
 RECORD = make_record(SPEC, 75.0)
@@ -29,40 +31,40 @@ RECORD = make_record(SPEC, 75.0)
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """A stored record."""
-    return write(tmp_path, RECORD, CURVES)
+    return write_record(tmp_path, RECORD, CURVES)
 
 
-def files(root: Path) -> set[str]:
+def files_below(root: Path) -> set[str]:
     return {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
 
 
 def test_a_record_comes_back_as_it_was_written(tmp_path: Path, path: Path) -> None:
     folder = f"records/digits/rc/{SPEC.run_id}"
     assert path == tmp_path / f"{folder}.json"
-    assert files(tmp_path) == {f"{folder}.json", f"{folder}.npz"}
-    assert read(path) == RECORD
+    assert files_below(tmp_path) == {f"{folder}.json", f"{folder}.npz"}
+    assert read_record(path) == RECORD
     assert json.loads(path.read_text())["schema"] == records.SCHEMA
     curves = read_curves(path)
     assert set(curves) == set(CURVES)
     for name, values in CURVES.items():
         np.testing.assert_array_equal(curves[name], values)
     assert is_done(tmp_path, SPEC)
-    assert query(tmp_path) == ([RECORD], [])
+    assert read_records(tmp_path) == ([RECORD], [])
 
 
 def test_writing_twice_changes_no_byte(tmp_path: Path, path: Path) -> None:
     both = (path, path.with_suffix(".npz"))
     before = [file.read_bytes() for file in both]
     os.utime(path, (0, 0))
-    assert write(tmp_path, read(path), read_curves(path)) == path
+    assert write_record(tmp_path, read_record(path), read_curves(path)) == path
     assert [file.read_bytes() for file in both] == before
-    assert len(files(tmp_path)) == 2
+    assert len(files_below(tmp_path)) == 2
 
 
 def test_files_are_as_readable_as_the_users_mask_allows(tmp_path: Path) -> None:
     before = os.umask(0o022)
     try:
-        path = write(tmp_path, RECORD, CURVES)
+        path = write_record(tmp_path, RECORD, CURVES)
     finally:
         os.umask(before)
     for file in (path, path.with_suffix(".npz")):
@@ -76,7 +78,7 @@ class Crash(BaseException):
 def test_a_crash_between_the_two_files_leaves_no_record(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = records.write_atomic
+    whole = files.write_atomic
 
     def killed_before_json(path: Path, data: bytes) -> None:
         if path.suffix == ".json":
@@ -85,53 +87,16 @@ def test_a_crash_between_the_two_files_leaves_no_record(
 
     monkeypatch.setattr(records, "write_atomic", killed_before_json)
     with pytest.raises(Crash):
-        write(tmp_path, RECORD, CURVES)
-    assert [Path(name).suffix for name in files(tmp_path)] == [".npz"]
+        write_record(tmp_path, RECORD, CURVES)
+    assert [Path(name).suffix for name in files_below(tmp_path)] == [".npz"]
     assert not is_done(tmp_path, SPEC)
-    assert query(tmp_path) == ([], [])
-
-
-@pytest.mark.parametrize("call", ["fsync", "replace"])
-def test_a_crash_while_writing_leaves_the_old_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
-) -> None:
-    file = tmp_path / "file"
-    records.write_atomic(file, b"old")
-
-    def crash(*arguments: object) -> None:
-        raise Crash
-
-    monkeypatch.setattr({"fsync": os, "replace": Path}[call], call, crash)
-    with pytest.raises(Crash):
-        records.write_atomic(file, b"new")
-    assert file.read_bytes() == b"old"
-    assert files(tmp_path) == {"file"}
-
-
-def test_data_is_on_disk_before_it_gets_its_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    done: list[str] = []
-    fsync, replace = os.fsync, Path.replace
-
-    def note_fsync(handle: int) -> None:
-        done.append("fsync")
-        fsync(handle)
-
-    def note_replace(self: Path, target: Path) -> Path:
-        done.append("replace")
-        return replace(self, target)
-
-    monkeypatch.setattr(os, "fsync", note_fsync)
-    monkeypatch.setattr(Path, "replace", note_replace)
-    records.write_atomic(tmp_path / "file", b"data")
-    assert done == ["fsync", "replace"]
+    assert read_records(tmp_path) == ([], [])
 
 
 def test_what_a_killed_writer_leaves_is_not_counted(tmp_path: Path, path: Path) -> None:
     (path.parent / f".{path.name}.123-abcd").write_text("{")
     (path.parent / f".{path.name}").write_text("{")
-    assert query(tmp_path) == ([RECORD], [])
+    assert read_records(tmp_path) == ([RECORD], [])
 
 
 def edited(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], bytes]:
@@ -164,14 +129,14 @@ DAMAGE: dict[str, tuple[Callable[[bytes], bytes], str]] = {
 def test_a_damaged_record_is_refused_by_path_and_does_not_count_as_done(
     tmp_path: Path, path: Path, kind: str
 ) -> None:
-    other = write(tmp_path, make_record(make_spec("cc"), 50.0), CURVES)
+    other = write_record(tmp_path, make_record(make_spec("cc"), 50.0), CURVES)
     damage, problem = DAMAGE[kind]
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(ValueError, match=f"^{re.escape(f'{path}: {problem}')}") as error:
-        read(path)
+        read_record(path)
     assert "\n" not in str(error.value)
     assert not is_done(tmp_path, SPEC)
-    found, [unreadable] = query(tmp_path)
+    found, [unreadable] = read_records(tmp_path)
     assert [record.run_id for record in found] == [other.stem]
     assert (unreadable.path, unreadable.reason) == (path, str(error.value))
 
@@ -180,7 +145,7 @@ def test_a_copied_record_is_not_counted_twice(tmp_path: Path, path: Path) -> Non
     copy = tmp_path / "records" / "digits" / "rc (copy)" / path.name
     copy.parent.mkdir()
     copy.write_bytes(path.read_bytes())
-    found, [unreadable] = query(tmp_path)
+    found, [unreadable] = read_records(tmp_path)
     assert found == [RECORD]
     assert unreadable.path == copy
     assert unreadable.reason == f"{copy}: its place is {path}"
@@ -188,41 +153,26 @@ def test_a_copied_record_is_not_counted_twice(tmp_path: Path, path: Path) -> Non
 
 def test_a_missing_record_is_not_done(tmp_path: Path) -> None:
     assert not is_done(tmp_path, SPEC)
-    assert query(tmp_path / "nowhere") == ([], [])
+    assert read_records(tmp_path / "nowhere") == ([], [])
     with pytest.raises(ValueError, match=r"\.json: not readable"):
-        read(record_path(tmp_path, SPEC))
-
-
-@pytest.mark.parametrize("damage", ["missing", "empty", "cut", "a .npy file", "not a zip"])
-def test_damaged_curves_are_named(path: Path, damage: str) -> None:
-    file = path.with_suffix(".npz")
-    content = file.read_bytes()
-    if damage == "missing":
-        file.unlink()
-    elif damage == "a .npy file":
-        with file.open("wb") as stream:
-            np.save(stream, np.zeros(3))
-    else:
-        file.write_bytes({"empty": b"", "cut": content[:-40], "not a zip": b"x" * 99}[damage])
-    with pytest.raises(ValueError, match=rf"^{re.escape(str(file))}: not readable \("):
-        read_curves(path)
+        read_record(record_path(tmp_path, SPEC))
 
 
 def test_records_are_found_in_the_order_of_their_paths(tmp_path: Path) -> None:
     for method in ("rc", "cc", "proden"):
-        write(tmp_path, make_record(make_spec(method), 50.0), CURVES)
-    found, _ = query(tmp_path)
+        write_record(tmp_path, make_record(make_spec(method), 50.0), CURVES)
+    found, _ = read_records(tmp_path)
     assert [record.spec.method for record in found] == ["cc", "proden", "rc"]
     assert records.with_ids(found, [found[1].run_id, "unknown"]) == [found[1]]
 
 
 def test_reading_leaves_the_search_for_garbage_as_it_was(tmp_path: Path, path: Path) -> None:
     path.write_text("{")
-    query(tmp_path)
+    read_records(tmp_path)
     assert gc.isenabled()
     gc.disable()
     try:
-        query(tmp_path)
+        read_records(tmp_path)
         assert not gc.isenabled()
     finally:
         gc.enable()

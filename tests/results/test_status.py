@@ -6,16 +6,9 @@ import numpy as np
 import pytest
 
 from pllbench.results import records
-from pllbench.results.status import (
-    Outlook,
-    Status,
-    folder_status,
-    name_of,
-    outlook,
-    selection_status,
-)
+from pllbench.results.status import Estimate, Status, estimate, folder_status, selection_status
 from pllbench.results.workspace import Workspace
-from tests.records_factory import FREE, make_plan, make_record, make_spec
+from tests.factories import make_plan, make_record, make_spec
 
 
 @pytest.fixture
@@ -23,7 +16,7 @@ def results(tmp_path: Path) -> Path:
     """Seeds 0 and 1 are done, 2 has failed, 3 is running, 4 was stopped; 5 never started."""
     for seed in (0, 1):
         record = make_record(make_spec(seed=seed), 90.0)
-        records.write(tmp_path, record, {"accuracy": np.array([0.9])})
+        records.write_record(tmp_path, record, {"accuracy": np.array([0.9])})
     spaces = {seed: Workspace.of(tmp_path, make_spec(seed=seed).run_id) for seed in (2, 3, 4)}
     for space in spaces.values():
         assert space.acquire()
@@ -46,7 +39,7 @@ def test_status_of_a_folder(results: Path) -> None:
 def test_status_of_a_selection_that_was_never_run(tmp_path: Path) -> None:
     planned = make_plan([make_spec()])
     assert selection_status(planned, tmp_path / "nowhere") == Status(0, 0, 0, 1)
-    with pytest.raises(ValueError, match=r"^--results .*nowhere: no such folder$"):
+    with pytest.raises(ValueError, match=r"^results .*nowhere: no such folder$"):
         folder_status(tmp_path / "nowhere")
 
 
@@ -71,14 +64,6 @@ def test_stray_files_among_the_workspaces_are_no_runs(results: Path) -> None:
     assert folder_status(results).missing == 1
 
 
-def test_names_of_runs() -> None:
-    generated, real = make_plan([make_spec(seed=7), make_spec(dataset="lost", q=None)])
-    assert name_of(generated) == "CC · digits q=0.3 · seed 7"
-    assert name_of(real) == "CC · lost · seed 0"
-    [free] = make_plan([make_spec(candidates=FREE)])
-    assert name_of(free) == "CC · digits uniform:policy=free q=0.3 · seed 0"
-
-
 def test_hours_left_are_judged_by_epochs_of_the_same_method_and_data_set() -> None:
     record = make_record(make_spec(seed=0), 90.0)
     timed = record.model_copy(
@@ -87,8 +72,8 @@ def test_hours_left_are_judged_by_epochs_of_the_same_method_and_data_set() -> No
     specs = [make_spec(seed=seed) for seed in (0, 1)]
     specs += [make_spec(seed=2, train={"epochs": 400}), make_spec("rc"), make_spec("rc", seed=1)]
     twice = make_plan([*specs, *specs])  # rows may share runs
-    assert outlook(twice, [timed]) == Outlook(runs=5, done=1, hours_left=3.0, unestimated=2)
+    assert estimate(twice, [timed]) == Estimate(runs=5, done=1, hours_left=3.0, unestimated=2)
 
 
 def test_without_records_no_hours_are_estimated() -> None:
-    assert outlook(make_plan([make_spec()]), []) == Outlook(1, 0, None, 1)
+    assert estimate(make_plan([make_spec()]), []) == Estimate(1, 0, None, 1)

@@ -12,11 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from pllbench.results import records, workspace
+from pllbench.results import workspace
 from pllbench.results.status import Status, folder_status
 from pllbench.results.workspace import DEAD_SECONDS, Workspace
-from tests.records_factory import make_record, make_spec
-from tests.results.test_records import CURVES
+from tests.factories import make_record, make_spec, store
 
 OWNER = """
 import sys
@@ -167,7 +166,7 @@ def test_what_a_done_run_left_behind_does_not_count(tmp_path: Path) -> None:
     space = Workspace.of(tmp_path, spec.run_id)
     assert space.acquire()
     (space.folder / "checkpoint.pt.unreadable").write_bytes(b"damaged")
-    records.write(tmp_path, make_record(spec, 50.0), CURVES)
+    store(tmp_path, [make_record(spec, 50.0)])
     space.finish()
     assert folder_status(tmp_path) == Status(done=1, failed=0, running=0, missing=0)
 
@@ -209,7 +208,7 @@ def test_a_beat_from_the_future_is_no_sign_of_life(space: Workspace) -> None:
 def test_a_beat_is_seen_elsewhere(space: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     assert space.acquire()
     os.utime(space.owner, (0, 0))
-    space.beat()
+    space.heartbeat()
     there = Workspace(space.folder)
     # As where a file system keeps locks to one machine.
     monkeypatch.setattr(fcntl, "flock", lambda handle, operation: None)
@@ -238,4 +237,4 @@ def test_an_owner_file_that_says_nothing_is_no_owner(space: Workspace, content: 
 
 
 def test_a_beat_without_a_folder_is_no_error(space: Workspace) -> None:
-    space.beat()
+    space.heartbeat()

@@ -1,7 +1,6 @@
 """One run from spec to record: the same record each time, and where it comes from."""
 
 import pickle
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,33 +8,22 @@ import numpy as np
 import pytest
 import torch
 
-from pllbench.grid.plan import Selection, plan
-from pllbench.grid.protocol import Setting
 from pllbench.runner.job import Job, execute
 from pllbench.training.checkpoints import Checkpoints, State
 from pllbench.training.trainer import Interrupted, Progress
 from tests import plugins
+from tests.factories import make_jobs, plan_lost
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    folder = tmp_path_factory.mktemp("execution")
-    plugins.write_lost(folder)
-    with plugins.installed(folder):
-        yield folder
+def job(data_dir: Path, method: str = "proden", epochs: int = 6) -> Job:
+    [job] = make_jobs(data_dir, plan_lost(method, epochs=epochs))
+    return job
 
 
-def job(folder: Path, method: str = "proden", epochs: int = 6) -> Job:
-    flags = (Setting(reason="--epochs", train={"epochs": epochs}),)
-    selection = Selection(methods=(method,), datasets=("lost",), seeds=(0,), flags=flags)
-    [run] = plan(selection)
-    return Job(run.spec, folder, "cpu")
-
-
-def test_two_executions_differ_in_provenance_alone(folder: Path) -> None:
-    record, curves = execute(job(folder))
-    again, same_curves = execute(job(folder))
-    assert record.spec == again.spec == job(folder).spec
+def test_two_executions_differ_in_provenance_alone(plugin_folder: Path) -> None:
+    record, curves = execute(job(plugin_folder))
+    again, same_curves = execute(job(plugin_folder))
+    assert record.spec == again.spec == job(plugin_folder).spec
     assert record.result == again.result
     assert curves.keys() == same_curves.keys()
     for name, column in curves.items():
@@ -43,8 +31,8 @@ def test_two_executions_differ_in_provenance_alone(folder: Path) -> None:
         assert np.array_equal(column, same_curves[name])
 
 
-def test_provenance_says_where_a_record_comes_from(folder: Path) -> None:
-    provenance = execute(job(folder, "steady", epochs=1))[0].provenance
+def test_provenance_says_where_a_record_comes_from(plugin_folder: Path) -> None:
+    provenance = execute(job(plugin_folder, "steady", epochs=1))[0].provenance
     assert provenance.device == "cpu"
     assert provenance.versions["misbehaving"] == "1.0"
     assert {"python", "pllbench", "torch", "numpy"} <= provenance.versions.keys()
@@ -56,9 +44,9 @@ def test_provenance_says_where_a_record_comes_from(folder: Path) -> None:
     assert provenance.resumed_from == ()
 
 
-def test_an_interrupted_run_goes_on_to_the_same_record(folder: Path, tmp_path: Path) -> None:
-    straight, straight_curves = execute(job(folder))
-    halting = replace(job(folder), checkpoint=tmp_path / "checkpoint.pt")
+def test_an_interrupted_run_goes_on_to_the_same_record(plugin_folder: Path, tmp_path: Path) -> None:
+    straight, straight_curves = execute(job(plugin_folder))
+    halting = replace(job(plugin_folder), checkpoint=tmp_path / "checkpoint.pt")
     for epoch in (1, 3):
         with pytest.raises(Interrupted):
             execute(halting, lambda progress, epoch=epoch: progress.epoch < epoch)  # type: ignore[misc]
@@ -70,9 +58,9 @@ def test_an_interrupted_run_goes_on_to_the_same_record(folder: Path, tmp_path: P
 
 
 def test_the_seconds_of_a_resumed_run_are_those_of_all_its_parts(
-    folder: Path, tmp_path: Path
+    plugin_folder: Path, tmp_path: Path
 ) -> None:
-    halting = replace(job(folder), checkpoint=tmp_path / "checkpoint.pt")
+    halting = replace(job(plugin_folder), checkpoint=tmp_path / "checkpoint.pt")
     stored = Checkpoints(tmp_path / "checkpoint.pt", halting.spec.run_id)
 
     def stop(progress: Progress) -> bool:
@@ -101,11 +89,12 @@ def test_candidate_sets_without_the_true_label_need_permission(tmp_path: Path) -
     plugins.write_lost(tmp_path, partial_target=sets)
     with pytest.raises(ValueError, match=r"lost\.mat: row 1\b"):
         execute(job(tmp_path, "cc", epochs=1))
-    record, _ = execute(replace(job(tmp_path, "cc", epochs=1), noisy=True))
+    strict = job(tmp_path, "cc", epochs=1)
+    record, _ = execute(replace(strict, options=replace(strict.options, noisy=True)))
     assert record.provenance.audit.without_true > 0.5
 
 
-def test_jobs_and_records_travel_between_processes(folder: Path) -> None:
-    done = execute(job(folder, "cc", epochs=1))
-    assert pickle.loads(pickle.dumps(job(folder))) == job(folder)
+def test_jobs_and_records_travel_between_processes(plugin_folder: Path) -> None:
+    done = execute(job(plugin_folder, "cc", epochs=1))
+    assert pickle.loads(pickle.dumps(job(plugin_folder))) == job(plugin_folder)
     assert pickle.loads(pickle.dumps(done))[0] == done[0]

@@ -6,6 +6,7 @@
 import random
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -13,13 +14,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pllbench.grid.plan import Selection, plan
-from pllbench.grid.protocol import Setting
 from pllbench.registry import method_entries
-from pllbench.runner.engine import Failed, Finished
+from pllbench.runner.engine import Finished, RunFailed
 from pllbench.runner.job import Job
 from pllbench.runner.local_engine import LocalEngine
 from tests import plugins
+from tests.factories import make_jobs, plan_lost
 
 METHODS = [name for name, entry in method_entries().items() if "pllbench_methods" in entry.module]
 
@@ -38,7 +38,7 @@ def engine() -> Iterator[LocalEngine]:
     engine.close()
 
 
-def run_once(engine: LocalEngine, job: Job, delay: float | None) -> Finished | Failed:
+def run_once(engine: LocalEngine, job: Job, delay: float | None) -> Finished | RunFailed:
     """The last event of a run; its worker is killed `delay` seconds after its next checkpoint."""
     ended = threading.Event()
     last, killer = None, None
@@ -53,7 +53,7 @@ def run_once(engine: LocalEngine, job: Job, delay: float | None) -> Finished | F
     ended.set()
     if killer:
         killer.join()
-    assert isinstance(last, Finished | Failed)
+    assert isinstance(last, Finished | RunFailed)
     return last
 
 
@@ -75,12 +75,12 @@ def written_at(checkpoint: Path) -> int:
 def test_a_killed_run_ends_as_a_straight_one(
     engine: LocalEngine, data_dir: Path, tmp_path: Path, method: str
 ) -> None:
-    flags = (Setting(reason="--epochs", train={"epochs": 8, "batch_size": 16}),)
-    [run] = plan(Selection(methods=(method,), datasets=("lost",), seeds=(0,), flags=flags))
-    straight = run_once(engine, Job(run.spec, data_dir, "cpu"), None)
+    [job] = make_jobs(data_dir, plan_lost(method, epochs=8, batch_size=16))
+    straight = run_once(engine, job, None)
     assert isinstance(straight, Finished)
     length = straight.record.provenance.seconds
-    job = Job(run.spec, data_dir, "cpu", False, tmp_path / "checkpoint.pt", 1)
+    options = replace(job.options, checkpoint_every=1)
+    job = replace(job, options=options, checkpoint=tmp_path / "checkpoint.pt")
     chance = random.Random(method)
     for _ in range(2):
         event = run_once(engine, job, chance.uniform(0, 0.4) * length)

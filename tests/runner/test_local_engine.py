@@ -9,30 +9,23 @@ from pathlib import Path
 
 import pytest
 
-from pllbench.grid.plan import Selection, plan
-from pllbench.grid.protocol import Setting
-from pllbench.runner.engine import EpochEnded, Event, Failed, Finished, Started, Stopped
+from pllbench.runner.engine import EpochEnded, Event, Finished, RunFailed, Started, Stopped
 from pllbench.runner.job import Job
 from pllbench.runner.local_engine import LocalEngine
-from tests import plugins
+from tests.commands import broken
+from tests.factories import make_jobs, plan_lost
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A plug-in and a data set; the methods go wrong."""
-    folder = tmp_path_factory.mktemp("engines")
-    with plugins.installed(folder):
-        (folder / "broken").touch()
-        plugins.write_lost(folder)
-        yield folder
+def folder(plugin_folder: Path) -> Iterator[Path]:
+    """A plug-in whose methods go wrong, and a data set."""
+    with broken(plugin_folder):
+        yield plugin_folder
 
 
 def jobs(folder: Path, *methods: str, epochs: int = 4, seeds: int = 1) -> list[Job]:
-    flags = (Setting(reason="--epochs", train={"epochs": epochs, "batch_size": 16}),)
-    selection = Selection(
-        methods=methods, datasets=("lost",), seeds=tuple(range(seeds)), flags=flags
-    )
-    return [Job(run.spec, folder, "cpu") for run in plan(selection)]
+    planned = plan_lost(*methods, seeds=range(seeds), epochs=epochs, batch_size=16)
+    return make_jobs(folder, planned)
 
 
 def run(engine: LocalEngine, jobs: list[Job]) -> dict[str, list[Event]]:
@@ -58,7 +51,7 @@ def test_each_kind_of_failure_is_told_and_the_next_run_succeeds(
         if name.startswith("steady"):
             assert isinstance(last, Finished)
         else:
-            assert isinstance(last, Failed), f"{name} did not fail"
+            assert isinstance(last, RunFailed), f"{name} did not fail"
             reasons[name] = last.reason
     assert len(events) == len(methods)
     assert reasons == {
@@ -73,7 +66,7 @@ def test_each_kind_of_failure_is_told_and_the_next_run_succeeds(
 
 def test_a_failure_brings_its_traceback(engine: LocalEngine, folder: Path) -> None:
     (*_, failed) = run(engine, jobs(folder, "raising"))["raising/0"]
-    assert isinstance(failed, Failed)
+    assert isinstance(failed, RunFailed)
     assert "go_wrong" in failed.details
 
 
@@ -84,8 +77,8 @@ def test_a_run_that_hangs_is_ended_and_its_worker_replaced(folder: Path) -> None
     finally:
         engine.close()
     last = events["hanging/0"][-1]
-    assert isinstance(last, Failed)
-    assert last.reason == "took longer than --timeout 3 s"
+    assert isinstance(last, RunFailed)
+    assert last.reason == "took longer than its timeout of 3 s"
     assert isinstance(events["steady/0"][-1], Finished)
 
 

@@ -1,15 +1,17 @@
 """What is shown while a grid runs, on a terminal and elsewhere."""
 
 import io
+from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
 from pllbench.grid.plan import PlannedRun
-from pllbench.runner import progress as display
+from pllbench.runner import progress
 from pllbench.runner.progress import Display, duration
 from pllbench.training.trainer import Progress
-from tests.records_factory import make_plan, make_spec
+from tests.factories import make_plan, make_spec
 
 RUNS = make_plan([make_spec(seed=seed, train={"epochs": 100}) for seed in range(4)])
 
@@ -26,12 +28,19 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(display, "time", clock)
+    monkeypatch.setattr(progress, "time", clock)
     return clock
 
 
 def plain() -> Console:
     return Console(file=io.StringIO(), width=80)
+
+
+def begun(console: Console, runs: Sequence[PlannedRun]) -> Display:
+    """A display that has been told of the runs."""
+    shown = Display(console)
+    shown.begun(runs)
+    return shown
 
 
 def text_of(console: Console) -> str:
@@ -62,18 +71,17 @@ def test_duration(seconds: float, text: str) -> None:
 
 def test_plain_lines(clock: Clock) -> None:
     console = plain()
-    with Display(console, RUNS) as shown:
-        for run in RUNS[:3]:
-            shown.started(run)
-        shown.progressed(RUNS[0], Progress(0, 0.5))
-        shown.finished(RUNS[0], 0.98765, 61)
-        shown.failed(
-            RUNS[1], "ValueError: [bold]no markup[/bold], and a line that is very long " * 2
-        )
-        shown.stopped(RUNS[2])
-        shown.waiting(1)
-        shown.waiting(1)
-        shown.passed_over(RUNS[3])
+    shown = begun(console, RUNS)
+    for run in RUNS[:3]:
+        shown.started(run)
+    shown.progressed(RUNS[0], Progress(0, 0.5))
+    shown.finished(RUNS[0], 0.98765, 61)
+    shown.failed(RUNS[1], "ValueError: [bold]no markup[/bold], and a line that is very long " * 2)
+    shown.stopped(RUNS[2])
+    shown.waiting(1)
+    shown.waiting(1)
+    shown.passed_over(RUNS[3])
+    shown.ended()
     lines = text_of(console).splitlines()
     assert [line.rstrip() for line in lines] == [
         "[1/4] CC · digits q=0.3 · seed 0: 98.77 % in 0:01:01",
@@ -86,7 +94,7 @@ def test_plain_lines(clock: Clock) -> None:
 
 
 def test_the_live_view_shows_running_cells_and_progress(clock: Clock) -> None:
-    shown = Display(plain(), RUNS)
+    shown = begun(plain(), RUNS)
     for run in RUNS[:2]:
         shown.started(run)
     shown.progressed(RUNS[0], Progress(0, 0.5))
@@ -99,7 +107,7 @@ def test_the_live_view_shows_running_cells_and_progress(clock: Clock) -> None:
 
 
 def test_the_live_view_says_what_is_wrong_or_waited_for(clock: Clock) -> None:
-    shown = Display(plain(), RUNS)
+    shown = begun(plain(), RUNS)
     shown.started(RUNS[0])
     shown.failed(RUNS[0], "no luck")
     shown.waiting(3)
@@ -116,8 +124,8 @@ def test_the_live_view_says_what_is_wrong_or_waited_for(clock: Clock) -> None:
 @pytest.mark.parametrize("width", [40, 60, 80])
 def test_no_line_of_the_live_view_is_wrapped_or_loses_its_numbers(clock: Clock, width: int) -> None:
     [run] = make_plan([make_spec(dataset="soccer-player", q=None, train={"epochs": 1000})])
-    long = PlannedRun(run.name, "AsyCo without refinement (lr=0.05, epochs=1000)", run.spec)
-    shown = Display(Console(file=io.StringIO(), width=width), [long])
+    long = replace(run, label="AsyCo without refinement (lr=0.05, epochs=1000)")
+    shown = begun(Console(file=io.StringIO(), width=width), [long])
     shown.started(long)
     shown.progressed(long, Progress(998, 1.0))
     first, bar = live_text(shown, width).splitlines()
@@ -130,7 +138,7 @@ def estimate(shown: Display) -> str:
 
 
 def test_the_estimate_rests_on_epochs(clock: Clock) -> None:
-    shown = Display(plain(), RUNS)
+    shown = begun(plain(), RUNS)
     shown.started(RUNS[0])
     clock.now += 500  # reading the data says nothing of the epochs
     shown.progressed(RUNS[0], Progress(0, 0.1))
@@ -147,7 +155,7 @@ def test_the_estimate_rests_on_epochs(clock: Clock) -> None:
 
 
 def test_epochs_before_a_checkpoint_are_no_work_of_now(clock: Clock) -> None:
-    shown = Display(plain(), RUNS[:1])
+    shown = begun(plain(), RUNS[:1])
     shown.started(RUNS[0])
     shown.progressed(RUNS[0], Progress(79, 0.1))  # it went on at epoch 79
     clock.now += 10
@@ -157,10 +165,11 @@ def test_epochs_before_a_checkpoint_are_no_work_of_now(clock: Clock) -> None:
 
 def test_on_a_terminal_only_failures_leave_a_line(clock: Clock) -> None:
     console = Console(file=io.StringIO(), width=80, force_terminal=True)
-    with Display(console, RUNS) as shown:
-        for run in RUNS[:2]:
-            shown.started(run)
-        shown.finished(RUNS[0], 0.5, 1)
-        shown.failed(RUNS[1], "no luck")
+    shown = begun(console, RUNS)
+    for run in RUNS[:2]:
+        shown.started(run)
+    shown.finished(RUNS[0], 0.5, 1)
+    shown.failed(RUNS[1], "no luck")
+    shown.ended()
     assert "FAILED: no luck" in text_of(console)
     assert "50.00 %" not in text_of(console)

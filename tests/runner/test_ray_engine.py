@@ -15,13 +15,14 @@ import pytest
 
 from pllbench.results import records
 from pllbench.results.curves import read_curves
-from pllbench.runner.job import Job, execute
+from pllbench.runner.job import execute
 from tests import plugins
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'pllbench[ray]'")
 
 from tests.commands import pllbench
-from tests.ray_cluster import OWN, planned
+from tests.factories import make_jobs
+from tests.ray_cluster import CUSTOM, planned
 
 ALONE = {
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # it listens on 127.0.0.1 only, on Linux too
@@ -37,7 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     root = Path(__file__).parents[2]
     rng = np.random.default_rng(0)
     y = np.arange(120) % 3
-    np.savez(folder / OWN, x=np.eye(3)[y] + rng.normal(size=(120, 3)), y=y)
+    np.savez(folder / CUSTOM, x=np.eye(3)[y] + rng.normal(size=(120, 3)), y=y)
     # Ray's sockets, whose paths must be short, and the address of its last cluster.
     with plugins.installed(folder), TemporaryDirectory(prefix="ray-", dir="/tmp") as scratch:
         (folder / "broken").touch()
@@ -70,24 +71,24 @@ def test_every_run_of_a_cluster_that_lost_a_node_has_the_record_of_a_local_one(
     lost = facts["lose_a_node"]
     assert (lost["done"], lost["failed"]) == (40, [])
     assert lost["tasks"] > 40  # some were begun twice
-    found, unreadable = records.query(folder / "results")
+    found, unreadable = records.read_records(folder / "results")
     assert (len(found), unreadable) == (40, [])
     by_id = {record.run_id: record for record in found}
-    for run in planned(folder / OWN):
-        record, curves = execute(Job(run.spec, folder, "cpu", own=run.own))
-        there = by_id[run.spec.run_id]
+    for job in make_jobs(folder, planned(folder / CUSTOM)):
+        record, curves = execute(job)
+        there = by_id[job.spec.run_id]
         assert (there.spec, there.result) == (record.spec, record.result)
-        columns = read_curves(records.record_path(folder / "results", run.spec))
+        columns = read_curves(records.record_path(folder / "results", job.spec))
         assert columns.keys() == curves.keys()
         for name, column in curves.items():
             np.testing.assert_array_equal(columns[name], column)
 
 
 @pytest.mark.slow
-def test_own_data_comes_to_nodes_that_lack_its_file(folder: Path, facts: dict[str, Any]) -> None:
-    assert facts["lose_a_node"]["own_is_on_nodes"] == [False, False]
-    found = records.query(folder / "results")[0]
-    assert Counter(record.spec.dataset for record in found) == {"digits": 20, OWN.stem: 20}
+def test_custom_data_comes_to_nodes_that_lack_its_file(folder: Path, facts: dict[str, Any]) -> None:
+    assert facts["lose_a_node"]["custom_is_on_nodes"] == [False, False]
+    found = records.read_records(folder / "results")[0]
+    assert Counter(record.spec.dataset for record in found) == {"digits": 20, CUSTOM.stem: 20}
 
 
 @pytest.mark.slow
@@ -95,7 +96,7 @@ def test_a_run_that_goes_wrong_fails_alone(facts: dict[str, Any]) -> None:
     assert facts["fail"] == {
         "raising": "RuntimeError: a line,\nand [another] one",
         "killed": "lost 3 times with its node or worker (out of memory?)",
-        "hanging": "took longer than --timeout 5 s",
+        "hanging": "took longer than its timeout of 5 s",
         "steady": "Finished",
     }
 
@@ -111,7 +112,7 @@ def test_a_run_that_is_stopped_brings_its_checkpoint_back(facts: dict[str, Any])
 
 @pytest.mark.slow
 def test_what_no_node_has_is_refused(facts: dict[str, Any]) -> None:
-    expected = "--engine ray: no node of this cluster has 1 CPU and 0.5 GPU for a run"
+    expected = "engine ray: no node of this cluster has 1 CPU and 0.5 GPU for a run"
     assert facts["refuse"] == expected
 
 
@@ -120,8 +121,8 @@ def test_what_no_node_has_is_refused(facts: dict[str, Any]) -> None:
     [
         ("--address 127.0.0.1:1", "--address 127.0.0.1:1: no Ray cluster there ("),
         ("--address nonsense", "--address nonsense: no Ray cluster there ("),
-        ("--device cpu --gpus-per-run 0.5", "--gpus-per-run 0.5: not with --device cpu"),
-        ("--device cuda --gpus-per-run 0", "--gpus-per-run 0: not with --device cuda"),
+        ("--device cpu --gpus-per-run 0.5", "--gpus-per-run 0.5: not with device cpu"),
+        ("--device cuda --gpus-per-run 0", "--gpus-per-run 0: not with device cuda"),
     ],
 )
 def test_wrong_requests_are_answered_at_once(line: str, complaint: str) -> None:

@@ -1,4 +1,4 @@
-"""Checkpoints: exact, replaced atomically, and set aside when anything about them is wrong."""
+"""Checkpoints: exact, replaced atomically, and moved aside when anything about them is wrong."""
 
 import os
 import pickle
@@ -14,7 +14,7 @@ import torch
 
 from pllbench.training.checkpoints import MAX_SECONDS, Checkpoints, State, sealed, unsealed
 from pllbench.training.trainer import Interrupted, train
-from tests.factories import CPU, Toy, make_small_task, make_spec
+from tests.factories import CPU, Toy, make_small_task, make_toy_spec
 
 STATE = State(
     next_epoch=3,
@@ -49,7 +49,7 @@ def test_a_state_comes_back_exactly(stored: Checkpoints) -> None:
     assert names(stored) == {"checkpoint.pt"}
 
 
-def test_there_is_one_checkpoint_the_last(stored: Checkpoints) -> None:
+def test_saving_replaces_the_last_checkpoint(stored: Checkpoints) -> None:
     stored.save(replace(STATE, next_epoch=4))
     found = stored.load(CPU)
     assert found is not None
@@ -57,7 +57,7 @@ def test_there_is_one_checkpoint_the_last(stored: Checkpoints) -> None:
     assert names(stored) == {"checkpoint.pt"}
 
 
-def test_where_there_is_none_there_is_no_state(tmp_path: Path) -> None:
+def test_without_a_file_there_is_no_state(tmp_path: Path) -> None:
     assert Checkpoints(tmp_path / "checkpoint.pt", "run-1").load(CPU) is None
     assert list(tmp_path.iterdir()) == []
 
@@ -138,10 +138,10 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
 
 def test_a_checkpoint_of_the_first_version_is_named(stored: Checkpoints) -> None:
     as_the_first_version(stored.path)
-    line = stored.set_aside()
+    line = stored.quarantine_damaged()
     assert line == (
         f"{stored.path}: not a checkpoint of this run (damaged, or of another version); "
-        "moved to checkpoint.pt.unreadable, the run starts anew"
+        "moved to checkpoint.pt.unreadable, the run starts again"
     )
 
 
@@ -167,8 +167,10 @@ def test_what_was_moved_aside_is_never_overwritten(stored: Checkpoints) -> None:
     assert stored.load(CPU) is not None
 
 
-def test_a_run_with_a_damaged_checkpoint_starts_anew_and_ends_the_same(tmp_path: Path) -> None:
-    spec = make_spec()
+def test_a_run_with_a_damaged_checkpoint_starts_again_and_gives_the_same_result(
+    tmp_path: Path,
+) -> None:
+    spec = make_toy_spec()
     task = make_small_task(spec)
     expected = train(spec, Toy, task)
     found = Checkpoints(tmp_path / "checkpoint.pt", spec.run_id)
@@ -200,7 +202,7 @@ def test_a_checkpoint_is_due_after_some_time_whatever_the_epoch(
     assert not found.due(2)
 
 
-def test_deleting_is_no_error_where_there_is_none(stored: Checkpoints) -> None:
+def test_deleting_twice_is_no_error(stored: Checkpoints) -> None:
     stored.delete()
     stored.delete()
     assert names(stored) == set()

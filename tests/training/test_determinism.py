@@ -2,22 +2,25 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 from pllbench.training.checkpoints import Checkpoints
+from pllbench.training.task import Task
 from pllbench.training.trainer import Interrupted, Outcome, Progress, train
-from tests.factories import Toy, make_small_task, make_spec
+from tests.factories import Toy, make_small_task, make_toy_spec
 
-SPEC = make_spec(holdout=0.25, train={"epochs": 5, "network": "mlp"}, views={"scaling": "zscore"})
-TASK = make_small_task(SPEC)
+SPEC = make_toy_spec(
+    holdout=0.25, train={"epochs": 5, "network": "mlp"}, views={"scaling": "zscore"}
+)
 
 
-def run(**arguments: Any) -> Outcome:
-    return train(SPEC, Toy, TASK, **arguments)
+@pytest.fixture(scope="module")
+def task() -> Task:
+    """The tensors of `SPEC`."""
+    return make_small_task(SPEC)
 
 
 def assert_same_state(a: Outcome, b: Outcome) -> None:
@@ -36,34 +39,40 @@ def assert_same(a: Outcome, b: Outcome) -> None:
 
 
 @pytest.fixture(scope="module")
-def outcome() -> Outcome:
+def outcome(task: Task) -> Outcome:
     """The uninterrupted run of `SPEC`."""
-    return run()
+    return train(SPEC, Toy, task)
 
 
-def test_a_run_is_repeatable_and_touches_no_generator_outside(outcome: Outcome) -> None:
+def test_a_run_is_repeatable_and_touches_no_generator_outside(task: Task, outcome: Outcome) -> None:
     torch.manual_seed(1234)
     np.random.seed(5)  # noqa: NPY002 - its state is what is looked at
     before = torch.get_rng_state()
-    assert_same(run(), outcome)
+    assert_same(train(SPEC, Toy, task), outcome)
     assert torch.equal(torch.get_rng_state(), before)
     drawn = np.random.random()  # noqa: NPY002
     np.random.seed(5)  # noqa: NPY002
     assert drawn == np.random.random()  # noqa: NPY002
 
 
-def test_another_seed_is_another_run(outcome: Outcome) -> None:
-    other = train(SPEC.model_copy(update={"seed": 1}), Toy, TASK)
+def test_another_seed_is_another_run(task: Task, outcome: Outcome) -> None:
+    other = train(SPEC.model_copy(update={"seed": 1}), Toy, task)
     assert (other.curves["loss"] != outcome.curves["loss"]).all()
 
 
 @pytest.mark.parametrize("stop", [1, 2, 3, 4])
-def test_a_stopped_run_goes_on_as_if_nothing_had_happened(
-    outcome: Outcome, tmp_path: Path, stop: int
+def test_a_stopped_run_gives_the_numbers_of_an_uninterrupted_one(
+    task: Task, outcome: Outcome, tmp_path: Path, stop: int
 ) -> None:
     checkpoints = Checkpoints(tmp_path / "checkpoint.pt", SPEC.run_id, every=100)
     with pytest.raises(Interrupted):
-        run(checkpoints=checkpoints, on_epoch=lambda progress: progress.epoch + 1 < stop)
+        train(
+            SPEC,
+            Toy,
+            task,
+            checkpoints=checkpoints,
+            on_epoch=lambda progress: progress.epoch + 1 < stop,
+        )
     torch.manual_seed(99)
     seen: list[Progress] = []
 
@@ -71,28 +80,29 @@ def test_a_stopped_run_goes_on_as_if_nothing_had_happened(
         seen.append(progress)
         return True
 
-    resumed = run(checkpoints=checkpoints, on_epoch=note)
+    resumed = train(SPEC, Toy, task, checkpoints=checkpoints, on_epoch=note)
     assert_same(resumed, outcome)
     assert resumed.resumed_from == (stop,)
     accuracies = outcome.curves["accuracy"].tolist()
     assert seen == [Progress(epoch, accuracies[epoch]) for epoch in range(stop, 5)]
 
 
-def test_a_run_that_is_stopped_again_and_again_is_the_same_run(
-    outcome: Outcome, tmp_path: Path
+def test_a_run_stopped_after_every_epoch_gives_the_same_numbers(
+    task: Task, outcome: Outcome, tmp_path: Path
 ) -> None:
     checkpoints = Checkpoints(tmp_path / "checkpoint.pt", SPEC.run_id, every=1)
     for _ in range(4):
         with pytest.raises(Interrupted):
-            run(checkpoints=checkpoints, on_epoch=lambda _: False)
-    resumed = run(checkpoints=checkpoints, on_epoch=lambda _: False)  # the last epoch finishes it
+            train(SPEC, Toy, task, checkpoints=checkpoints, on_epoch=lambda _: False)
+    # After its last epoch a run is finished, whatever was asked.
+    resumed = train(SPEC, Toy, task, checkpoints=checkpoints, on_epoch=lambda _: False)
     assert_same(resumed, outcome)
     assert resumed.resumed_from == (1, 2, 3, 4)
 
 
 @pytest.mark.parametrize(("every", "start"), [(1, 3), (2, 2), (10, 0)])
-def test_a_killed_run_goes_on_from_its_last_checkpoint(
-    outcome: Outcome, tmp_path: Path, every: int, start: int
+def test_a_killed_run_resumes_from_its_last_checkpoint(
+    task: Task, outcome: Outcome, tmp_path: Path, every: int, start: int
 ) -> None:
     def kill(progress: Progress) -> bool:
         if progress.epoch == 3:
@@ -101,23 +111,27 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(
 
     checkpoints = Checkpoints(tmp_path / "checkpoint.pt", SPEC.run_id, every)
     with pytest.raises(KeyboardInterrupt):
-        run(checkpoints=checkpoints, on_epoch=kill)
-    resumed = run(checkpoints=checkpoints)
+        train(SPEC, Toy, task, checkpoints=checkpoints, on_epoch=kill)
+    resumed = train(SPEC, Toy, task, checkpoints=checkpoints)
     assert_same(resumed, outcome)
     assert resumed.resumed_from == ((start,) if start else ())
 
 
-def test_a_checkpoint_changes_no_number(outcome: Outcome, tmp_path: Path) -> None:
-    assert_same(run(checkpoints=Checkpoints(tmp_path / "c.pt", SPEC.run_id, 1)), outcome)
+def test_a_checkpoint_changes_no_number(task: Task, outcome: Outcome, tmp_path: Path) -> None:
+    assert_same(
+        train(SPEC, Toy, task, checkpoints=Checkpoints(tmp_path / "c.pt", SPEC.run_id, 1)), outcome
+    )
 
 
-def test_stopping_without_checkpoints_stops() -> None:
+def test_a_run_without_checkpoints_can_be_stopped(task: Task) -> None:
     with pytest.raises(Interrupted):
-        run(on_epoch=lambda _: False)
+        train(SPEC, Toy, task, on_epoch=lambda _: False)
 
 
-def test_permuting_true_labels_changes_no_parameter_and_no_chosen_epoch(outcome: Outcome) -> None:
-    permuted = replace(TASK, y=TASK.y[torch.randperm(len(TASK.y), generator=torch.Generator())])
+def test_permuting_true_labels_changes_no_parameter_and_no_chosen_epoch(
+    task: Task, outcome: Outcome
+) -> None:
+    permuted = replace(task, y=task.y[torch.randperm(len(task.y), generator=torch.Generator())])
     other = train(SPEC, Toy, permuted)
     assert_same_state(other, outcome)
     assert other.result.epoch == outcome.result.epoch
@@ -127,8 +141,10 @@ def test_permuting_true_labels_changes_no_parameter_and_no_chosen_epoch(outcome:
     assert (other.curves["class_noise"] != outcome.curves["class_noise"]).any()
 
 
-def test_permuting_test_labels_changes_no_epoch_chosen_by_the_hold_out(outcome: Outcome) -> None:
-    other = train(SPEC, Toy, replace(TASK, test_y=TASK.test_y.roll(1)))
+def test_permuting_test_labels_changes_no_epoch_chosen_by_the_hold_out(
+    task: Task, outcome: Outcome
+) -> None:
+    other = train(SPEC, Toy, replace(task, test_y=task.test_y.roll(1)))
     for rule in ("covering_rate", "approximated_accuracy"):
         assert other.result.epoch[rule] == outcome.result.epoch[rule]
     assert other.result.accuracy["last"] != outcome.result.accuracy["last"]

@@ -1,4 +1,4 @@
-"""Metrics against numbers worked by hand and against their plain definitions."""
+"""Evaluation: metrics against worked examples and their definitions, predictions in chunks."""
 
 import itertools
 import math
@@ -9,7 +9,17 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pllbench.training.evaluation import accuracy, approximated_accuracy, covering_rate, noise_rates
+from pllbench.training import evaluation
+from pllbench.training.evaluation import (
+    accuracy,
+    approximated_accuracy,
+    covering_rate,
+    evaluate,
+    noise_rates,
+    predictions,
+)
+from pllbench.training.trainer import build_method
+from tests.factories import Toy, make_small_task, make_toy_spec
 
 labels = st.integers(2, 6).flatmap(
     lambda c: st.tuples(
@@ -113,3 +123,25 @@ def test_extreme_scores_give_finite_criteria() -> None:
     candidates = sets({0}, {0, 2}, {2})
     assert covering_rate(scores, candidates) == 2 / 3
     assert approximated_accuracy(scores, candidates) == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 512])
+def test_evaluation_does_not_depend_on_its_batch_size(
+    monkeypatch: pytest.MonkeyPatch, chunk: int
+) -> None:
+    spec = make_toy_spec(holdout=0.25, train={"network": "mlp"}, views={"scaling": "zscore"})
+    task = make_small_task(spec)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        method = build_method(spec, Toy, task)
+    whole, scores = evaluate(method, task), predictions(method, task, task.test_x)
+    monkeypatch.setattr(evaluation, "EVALUATION_CHUNK", chunk)
+    found = evaluate(method, task)
+    assert (found["accuracy"], found["covering_rate"]) == (
+        whole["accuracy"],
+        whole["covering_rate"],
+    )
+    criterion = "approximated_accuracy"
+    assert found[criterion] == pytest.approx(whole[criterion], rel=1e-6)
+    torch.testing.assert_close(predictions(method, task, task.test_x), scores)
+    assert not method.training

@@ -61,7 +61,7 @@ def test_chunks_break_no_batch(batch_size: int) -> None:
             assert torch.equal(batch.x[0], source.x[batch.index])
 
 
-def test_views_of_different_chunks_and_slots_are_drawn_apart() -> None:
+def test_views_of_different_chunks_and_slots_are_independent() -> None:
     source = loader(2 * CHUNK, 1024, ("strong", "strong"))
     noise = [[x - source.x[b.index] for x in b.x] for b in source.epoch(0)]
     slot = [torch.cat([both[i] for both in noise]) for i in (0, 1)]
@@ -69,7 +69,7 @@ def test_views_of_different_chunks_and_slots_are_drawn_apart() -> None:
         assert abs(torch.corrcoef(torch.stack([a.flatten(), b.flatten()]))[0, 1]) < 0.05
 
 
-def test_epochs_have_orders_and_draws_of_their_own() -> None:
+def test_epochs_differ_in_order_and_views() -> None:
     source = loader(roles=("strong",))
     first, second = list(source.epoch(0)), list(source.epoch(1))
     assert indices(first) != indices(second)
@@ -92,7 +92,7 @@ def test_an_epoch_is_the_same_each_time_whatever_came_before() -> None:
         assert all(torch.equal(x, y) for x, y in zip(a.x, b.x, strict=True))
 
 
-def test_seeds_have_orders_of_their_own() -> None:
+def test_seeds_differ_in_order() -> None:
     orders = {tuple(indices(list(loader(seed=seed).epoch(0)))) for seed in range(5)}
     assert len(orders) == 5
 

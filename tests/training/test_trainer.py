@@ -1,7 +1,7 @@
-"""The loop: its schedule and optimizer, what it calls, what ends it, what its summaries say."""
+"""The training loop: its schedule and optimizer, what it calls, what ends it, its result."""
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,15 +10,14 @@ import torch
 from torch import Tensor
 
 from pllbench.method import Batch, Problem, Step, TrainView
-from pllbench.results.records import Result
 from pllbench.seeds import stream_seed
 from pllbench.spec import RunSpec, TrainSpec
-from pllbench.training import trainer
-from pllbench.training.trainer import Outcome, learning_rate, summarise, train
-from tests.factories import Toy, ToyHparams, make_small_task, make_spec
+from pllbench.training.trainer import Outcome, build_method, learning_rate, train
+from tests.factories import Toy, ToyHparams, make_small_task, make_toy_spec
 
-SPEC = make_spec(holdout=0.25, train={"epochs": 5, "network": "mlp"}, views={"scaling": "zscore"})
-TASK = make_small_task(SPEC)
+SPEC = make_toy_spec(
+    holdout=0.25, train={"epochs": 5, "network": "mlp"}, views={"scaling": "zscore"}
+)
 
 
 def run(spec: RunSpec = SPEC, cls: type[Toy] = Toy, **arguments: Any) -> Outcome:
@@ -31,8 +30,8 @@ def outcome() -> Outcome:
     return run()
 
 
-def test_it_learns() -> None:
-    found = run(make_spec(train={"epochs": 30, "batch_size": 8}))
+def test_a_run_learns() -> None:
+    found = run(make_toy_spec(train={"epochs": 30, "batch_size": 8}))
     assert found.result.accuracy["last10"] > 0.7
     assert found.curves["loss"][-1] < found.curves["loss"][0]
 
@@ -76,12 +75,12 @@ class Linear(Toy):
 
 def test_the_optimizer_is_sgd_with_the_settings_of_the_spec() -> None:
     settings = {"lr": 0.3, "momentum": 0.5, "weight_decay": 0.2, "epochs": 4, "batch_size": 999}
-    spec = make_spec(hparams={"num_strong": 0}, train=settings)
+    spec = make_toy_spec(hparams={"num_strong": 0}, train=settings)
     task = make_small_task(spec)
     found = train(spec, Linear, task)
     with torch.random.fork_rng():
         torch.manual_seed(stream_seed(0, "init"))
-        weight, bias = trainer.build(spec, Linear, task).parameters()
+        weight, bias = build_method(spec, Linear, task).parameters()
     target = task.candidates / task.candidates.sum(1, keepdim=True)
     velocity = [torch.zeros_like(weight), torch.zeros_like(bias)]
     for lr in (0.3, 0.3, 0.03, 0.003):  # milestones at a half and three quarters
@@ -92,10 +91,6 @@ def test_the_optimizer_is_sgd_with_the_settings_of_the_spec() -> None:
             p.data -= lr * velocity[i]
     torch.testing.assert_close(list(found.method.parameters()), [weight, bias])
     assert found.curves["lr"].tolist() == pytest.approx([0.3, 0.3, 0.03, 0.003])
-
-
-def test_a_problem_holds_no_labels_and_no_rows() -> None:
-    assert [field.name for field in fields(Problem)] == ["candidates", "epochs", "make_network"]
 
 
 class Faulty(Toy):
@@ -171,7 +166,7 @@ class Watched(Toy):
 
 
 def test_what_the_trainer_calls_and_when() -> None:
-    spec = make_spec(train={"epochs": 2, "batch_size": 24}, hparams={"num_strong": 3})
+    spec = make_toy_spec(train={"epochs": 2, "batch_size": 24}, hparams={"num_strong": 3})
     found = run(spec, Watched)
     assert isinstance(found.method, Watched)
     step = [("loss", True, True), ("after", True, False)]
@@ -204,19 +199,6 @@ def test_every_column_has_a_value_an_epoch(outcome: Outcome) -> None:
     }
 
 
-@pytest.mark.parametrize("chunk", [1, 7, 512])
-def test_evaluation_does_not_depend_on_its_batch_size(
-    outcome: Outcome, monkeypatch: pytest.MonkeyPatch, chunk: int
-) -> None:
-    monkeypatch.setattr(trainer, "EVALUATION_CHUNK", chunk)
-    found = run()
-    for name in ("accuracy", "covering_rate"):
-        np.testing.assert_array_equal(found.curves[name], outcome.curves[name])
-    criterion = "approximated_accuracy"
-    np.testing.assert_allclose(found.curves[criterion], outcome.curves[criterion], rtol=1e-6)
-    assert found.result.epoch == outcome.result.epoch
-
-
 @pytest.mark.parametrize(("batch_size", "steps"), [(1, 48), (47, 2), (48, 1), (1000, 1)])
 def test_batches_of_one_and_of_everything(batch_size: int, steps: int) -> None:
     lengths: list[int] = []
@@ -225,7 +207,7 @@ def test_batches_of_one_and_of_everything(batch_size: int, steps: int) -> None:
         def after_step(self, batch: Batch) -> None:
             lengths.append(len(batch.index))
 
-    run(make_spec(train={"epochs": 1, "batch_size": batch_size}), Counting)
+    run(make_toy_spec(train={"epochs": 1, "batch_size": batch_size}), Counting)
     assert (len(lengths), sum(lengths)) == (steps, 48)
 
 
@@ -241,51 +223,16 @@ def test_a_view_that_the_data_does_not_have_is_refused_before_training() -> None
 
 def test_methods_start_from_the_same_weights_at_one_seed() -> None:
     def weights(**settings: Any) -> list[Tensor]:
-        task = make_small_task(make_spec(**settings))
-        spec = make_spec(**settings, train={"epochs": 1, "lr": 1e-30, "weight_decay": 0.0})
+        task = make_small_task(make_toy_spec(**settings))
+        spec = make_toy_spec(**settings, train={"epochs": 1, "lr": 1e-30, "weight_decay": 0.0})
         return [p.detach() for p in train(spec, Toy, task).method.parameters()]
 
     torch.testing.assert_close(weights(), weights(data_seed=7), rtol=0, atol=0)
     assert not torch.equal(weights()[0], weights(seed=1)[0])
 
 
-def summary(**curves: list[float]) -> Result:
-    arrays = {name: np.array(values) for name, values in curves.items()}
-    return summarise(arrays, TASK)
-
-
-def test_last10_is_the_mean_of_at_most_10_epochs() -> None:
-    assert summary(accuracy=[0.5, 0.7]).accuracy["last10"] == pytest.approx(0.6)
-    twelve = summary(accuracy=[1.0, 1.0, *(i / 10 for i in range(10))])
-    assert twelve.accuracy["last10"] == pytest.approx(0.45)
-    assert twelve.accuracy["last"] == 0.9
-
-
-def test_every_rule_chooses_its_epoch() -> None:
-    found = summary(
-        accuracy=[0.1, 0.9, 0.3, 0.4, 0.5],
-        covering_rate=[0.2, 0.8, 0.8, 0.8, 0.1],
-        approximated_accuracy=[0.9, 0.6, 0.7, 0.6, 0.9],
-    )
-    # Ties go to the better value of the other criterion.
-    assert found.epoch == {"oracle": 1, "covering_rate": 2, "approximated_accuracy": 0}
-    assert found.accuracy == {
-        "last": 0.5,
-        "last10": pytest.approx(0.44),
-        "oracle": 0.9,
-        "covering_rate": 0.3,
-        "approximated_accuracy": 0.1,
-    }
-
-
-def test_of_equal_epochs_the_hold_out_chooses_the_last_and_the_oracle_the_first() -> None:
-    same = [0.5, 0.5, 0.5]
-    found = summary(accuracy=same, covering_rate=same, approximated_accuracy=same)
-    assert found.epoch == {"oracle": 0, "covering_rate": 2, "approximated_accuracy": 2}
-
-
 def test_without_a_hold_out_its_rules_have_no_value() -> None:
-    found = run(make_spec())
+    found = run(make_toy_spec())
     assert found.result.accuracy.keys() == {"last", "last10", "oracle"}
     assert found.result.epoch.keys() == {"oracle"}
     assert (found.result.num_train, found.result.num_test, found.result.num_holdout) == (48, 12, 0)
@@ -298,7 +245,7 @@ def test_noise_rates_are_those_of_the_last_epoch(outcome: Outcome) -> None:
 
 
 @pytest.mark.parametrize("token_law", ["uniform", "unigram"])
-def test_text_runs_too(token_law: str) -> None:
-    spec = make_spec(dataset="cnae9", views={"scaling": "tfidf", "token_law": token_law})
+def test_a_method_trains_on_text(token_law: str) -> None:
+    spec = make_toy_spec(dataset="cnae9", views={"scaling": "tfidf", "token_law": token_law})
     losses = run(spec).curves["loss"]
     assert losses[-1] < losses[0]

@@ -12,7 +12,7 @@ from torch import Tensor
 from torchvision.transforms import AutoAugment, AutoAugmentPolicy
 
 import pllbench
-from pllbench.spec import PolicyName
+from pllbench.spec import AugmentPolicy
 from pllbench.views import image_ops as ops
 from pllbench.views.autoaugment import (
     IDENTITY,
@@ -54,7 +54,7 @@ def test_values_are_those_of_the_published_code() -> None:
 
 
 def test_policies_have_their_sub_policies() -> None:
-    assert [len(policy(name).operation) for name in get_args(PolicyName)] == [97, 25, 25]
+    assert [len(policy(name).operation) for name in get_args(AugmentPolicy)] == [97, 25, 25]
     path = Path(pllbench.__file__).parent / "views" / "autoaugment_cifar10.csv"
     with path.open(newline="") as file:
         rows = list(csv.reader(file))[1:]
@@ -76,8 +76,8 @@ def test_extended_begins_with_torchvisions_list_but_for_one_probability() -> Non
     assert named == [[use[0] for use in pair] for pair in listed]
 
 
-@pytest.mark.parametrize("name", get_args(PolicyName))
-def test_sub_policies_and_their_operations_come_as_often_as_they_must(name: PolicyName) -> None:
+@pytest.mark.parametrize("name", get_args(AugmentPolicy))
+def test_sub_policies_and_their_operations_come_as_often_as_they_must(name: AugmentPolicy) -> None:
     chosen = policy(name)
     chain = draw_autoaugment(name, SHAPE, generator())
     assert chain.operation.shape == chain.value.shape == (2, SHAPE[0])

@@ -1,4 +1,4 @@
-"""Views: what each may do to a row, randomness of its own for every row, scaling after the view."""
+"""Views by kind and role: what each may do to a row, independent draws for every row, scaling."""
 
 import numpy as np
 import pytest
@@ -6,18 +6,17 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as law
-from torch import Generator, Tensor
+from torch import Tensor
 
 from pllbench.data.catalogue import DATASETS
-from pllbench.views.roles import VIEWS, Views, scale, statistics
+from pllbench.spec import Kind
+from pllbench.views.roles import VIEWS, Views
+from pllbench.views.scaling import scale
 from tests.factories import make_views
+from tests.views.helpers import ROLES, generator
 
-ROLES = ("weak", "strong", "query", "key")
 DRAWN = ("strong", "query", "key")
-
-
-def generator(seed: int = 0) -> Generator:
-    return torch.Generator().manual_seed(seed)
+KINDS: tuple[Kind, ...] = ("tabular", "text")
 
 
 def counts(num_rows: int, num_tokens: int, seed: int = 0) -> Tensor:
@@ -26,7 +25,7 @@ def counts(num_rows: int, num_tokens: int, seed: int = 0) -> Tensor:
 
 
 def draw(views: Views, x: Tensor, role: str = "strong", seed: int = 0) -> Tensor:
-    return views.draw(role, x, generator(seed))
+    return views.draw(role, x, seed)
 
 
 def test_every_kind_of_data_at_hand_has_every_role() -> None:
@@ -104,9 +103,9 @@ def test_noise_std_is_a_setting() -> None:
     assert torch.equal(draw(make_views(x, noise_std=0.0), x), x)
 
 
-@pytest.mark.parametrize("kind", ["tabular", "text"])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("scaling", ["none", "zscore", "tfidf"])
-def test_the_weak_view_is_the_row_itself(kind: str, scaling: str) -> None:
+def test_the_weak_view_is_the_row_itself(kind: Kind, scaling: str) -> None:
     x = counts(30, 6)
     views = make_views(x, kind=kind, scaling=scaling)
     assert torch.equal(draw(views, x, "weak"), views.plain(x))
@@ -114,17 +113,17 @@ def test_the_weak_view_is_the_row_itself(kind: str, scaling: str) -> None:
         assert torch.equal(views.plain(x), x)
 
 
-@pytest.mark.parametrize("kind", ["tabular", "text"])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("role", DRAWN)
-def test_copies_of_one_row_get_64_different_views(kind: str, role: str) -> None:
+def test_copies_of_one_row_get_64_different_views(kind: Kind, role: str) -> None:
     corpus = counts(10, 500)
     views = make_views(corpus, kind=kind)
     x = corpus[:1].expand(64, -1)
     assert len(torch.unique(draw(views, x, role), dim=0)) == 64
 
 
-@pytest.mark.parametrize("kind", ["tabular", "text"])
-def test_a_view_is_its_generators_alone(kind: str) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_view_depends_on_its_seed_alone(kind: Kind) -> None:
     x = counts(30, 20)
     views = make_views(x, kind=kind)
     before = torch.get_rng_state()
@@ -133,58 +132,11 @@ def test_a_view_is_its_generators_alone(kind: str) -> None:
     assert torch.equal(torch.get_rng_state(), before)
 
 
-def test_zscore_is_that_of_the_training_rows() -> None:
-    x = torch.randn(50, 4, generator=generator()) * 30 - 1000
-    views = make_views(x, scaling="zscore")
-    scaled = views.plain(x).double()
-    torch.testing.assert_close(scaled.mean(0), torch.zeros(4).double(), rtol=0, atol=1e-4)
-    torch.testing.assert_close(
-        scaled.std(0, correction=0), torch.ones(4).double(), rtol=1e-4, atol=0
-    )
-    other = torch.full((1, 4), 2.0)
-    expected = (other.numpy() - x.numpy().mean(0)) / x.numpy().std(0)
-    np.testing.assert_allclose(views.plain(other).numpy(), expected, rtol=1e-4)
-
-
-@given(
-    st.floats(-(2.0**100), 2.0**100, width=32), st.integers(1, 300), st.floats(-1e3, 1e3, width=32)
-)
-@settings(deadline=None)
-def test_a_constant_column_stays_finite(value: float, num_rows: int, shift: float) -> None:
-    stats = statistics(torch.full((num_rows, 1), value))
-    assert stats.std.item() == 1
-    views = Views("tabular", make_views(torch.ones(2, 1), scaling="zscore").spec, stats)
-    assert views.plain(torch.full((1, 1), value)).item() == 0
-    assert views.plain(torch.full((1, 1), value + shift)).isfinite().all()
-    assert draw(views, torch.full((4, 1), value)).isfinite().all()
-
-
-def test_tfidf_has_its_formula_its_norm_and_keeps_empty_rows() -> None:
-    x = torch.tensor([[1.0, 2, 0], [0, 1, 0], [0, 0, 0], [3, 1, 0]])
-    idf = np.log((1 + 4) / (1 + np.array([2, 3, 0]))) + 1
-    np.testing.assert_allclose(statistics(x).idf.numpy(), idf, rtol=1e-6)
-    scaled = make_views(x, kind="text", scaling="tfidf").plain(x)
-    weighted = x.numpy() * idf
-    expected = weighted / np.linalg.norm(weighted, axis=1, keepdims=True).clip(1e-9) * 6
-    np.testing.assert_allclose(scaled.numpy(), expected, rtol=1e-5)
-    np.testing.assert_allclose(scaled.norm(dim=1).numpy(), [6, 6, 0, 6], rtol=1e-6)
-    assert scaled[2].tolist() == [0, 0, 0]
-
-
 @pytest.mark.parametrize(("scaling", "kind"), [("zscore", "tabular"), ("tfidf", "text")])
-def test_scaling_comes_after_the_view(scaling: str, kind: str) -> None:
+def test_scaling_comes_after_the_view(scaling: str, kind: Kind) -> None:
     x = counts(40, 12)
     views = make_views(x, kind=kind, scaling=scaling)
-    raw = VIEWS[kind, "strong"](x, generator(), views.spec, views.stats)  # type: ignore[index]
+    raw = VIEWS[kind, "strong"](x, generator(), views.spec, views.stats)
     assert torch.equal(draw(views, x), scale(raw, views.spec, views.stats))
     if scaling == "tfidf":  # added tokens do not lengthen a row
         torch.testing.assert_close(draw(views, x).norm(dim=1), torch.full((40,), 6.0))
-
-
-def test_unigram_law_and_statistics_have_the_size_of_a_row() -> None:
-    stats = statistics(torch.tensor([[1.0, 0, 2], [3, 0, 2]]))
-    assert stats.unigram.tolist() == [0.5, 0.0, 0.5]
-    assert stats.mean.tolist() == [2.0, 0.0, 2.0]
-    assert stats.std.tolist() == [1.0, 1.0, 1.0]
-    moved = stats.to(torch.device("cpu"))
-    assert torch.equal(moved.idf, stats.idf)

@@ -5,15 +5,11 @@ dimensions (networks), over which every function broadcasts.
 """
 
 import math
-from typing import TypeVar
 
 from torch import Tensor
 
-from pllbench.method import Hparams, Method, Problem
-from pllbench_methods.shared.views import MultiViewMethod, ViewHparams
-
-H = TypeVar("H", bound=Hparams)
-V = TypeVar("V", bound=ViewHparams)
+from pllbench.method import H, Method, Problem
+from pllbench_methods.shared.views import MultiViewMethod, V
 
 
 def uniform_confidence(candidates: Tensor) -> Tensor:

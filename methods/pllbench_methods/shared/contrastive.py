@@ -8,16 +8,13 @@ Letters in shape comments: B batch, C classes, E embedding, Q queue, P contrast 
 
 import copy
 import math
-from typing import TypeVar
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it by
 from torch import Tensor, nn
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 
-from pllbench.method import Hparams, Method, Network, Problem
-
-H = TypeVar("H", bound=Hparams)
+from pllbench.method import H, Method, Network, Problem
 
 
 class Encoder(nn.Module):

@@ -2,15 +2,12 @@
 
 import math
 from collections.abc import Mapping
-from typing import TypeVar
 
 import torch
 from torch import Tensor
 
 from pllbench.method import Batch, Problem
-from pllbench_methods.shared.views import MultiViewMethod, ViewHparams
-
-V = TypeVar("V", bound=ViewHparams)
+from pllbench_methods.shared.views import MultiViewMethod, V
 
 
 class PeerMethod(MultiViewMethod[V]):

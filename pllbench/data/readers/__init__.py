@@ -1,1 +1,1 @@
-"""From the files of data sets to tensors; nothing is downloaded twice or repaired in silence."""
+"""From the files of data sets to tensors. Malformed files are refused, never repaired."""

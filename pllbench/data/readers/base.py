@@ -1,16 +1,19 @@
-"""What a reader hands over, and the checks that all readers share.
+"""A data set in memory, which readers give, and the checks that all readers share.
 
 What is malformed is refused in one line that names the file and the row (counted from 0), and
 nothing is repaired or shifted in silence.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
+
+from pllbench.data.catalogue import DatasetInfo
 
 Array = npt.NDArray[Any]
 
@@ -19,11 +22,13 @@ MAX_CLASSES = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
-    """What the files of a data set hold.
+class Dataset:
+    """A data set in memory.
 
     Attributes:
-        x: [N, ...] float32, finite; uint8 [N, channels, height, width] for images.
+        info: facts about it.
+        x: [N, ...] float32, finite, or images uint8 [N, channels, height, width]; no scaling has
+            been applied.
         y: [N] int64, true labels 0..C-1.
         num_classes: C, as the data set declares it; classes that never occur count.
         candidates: [N, C] bool where the candidate sets come with the data, else None.
@@ -31,6 +36,7 @@ class Content:
             where the split is drawn.
     """
 
+    info: DatasetInfo
     x: Tensor
     y: Tensor
     num_classes: int
@@ -38,21 +44,21 @@ class Content:
     num_train: int | None = None
 
 
-def first_rows(content: Content, num_train: int, num_test: int) -> Content:
+def first_rows(dataset: Dataset, num_train: int, num_test: int) -> Dataset:
     """The first training and the first test rows of a fixed split; a copy, so the rest can go."""
-    assert content.num_train is not None, "only a fixed split has an order"
-    train = slice(min(num_train, content.num_train))
-    test = slice(content.num_train, content.num_train + num_test)
+    assert dataset.num_train is not None, "only a fixed split has an order"
+    train = slice(min(num_train, dataset.num_train))
+    test = slice(dataset.num_train, dataset.num_train + num_test)
 
     def both(values: Tensor) -> Tensor:
         return torch.cat([values[train], values[test]])
 
-    return Content(
-        both(content.x),
-        both(content.y),
-        content.num_classes,
-        both(content.candidates) if content.candidates is not None else None,
-        train.stop,
+    return replace(
+        dataset,
+        x=both(dataset.x),
+        y=both(dataset.y),
+        candidates=None if dataset.candidates is None else both(dataset.candidates),
+        num_train=train.stop,
     )
 
 
@@ -77,7 +83,9 @@ def check_labels(y: npt.ArrayLike, num_classes: int, where: str) -> npt.NDArray[
         )
     if labels.dtype.kind not in "iuf":
         raise ValueError(f"{where}: labels must be whole numbers, got {labels.dtype}")
-    refuse(~np.isfinite(labels) | (labels != np.floor(labels)), where, "has a fractional label")
+    raise_for_rows(
+        ~np.isfinite(labels) | (labels != np.floor(labels)), where, "has a fractional label"
+    )
     low, high = labels.min(), labels.max()
     if low > 0 and high == num_classes:
         raise ValueError(
@@ -85,7 +93,7 @@ def check_labels(y: npt.ArrayLike, num_classes: int, where: str) -> npt.NDArray[
             f"if they count from 1, subtract 1"
         )
     outside = (labels < 0) | (labels >= num_classes)
-    refuse(outside, where, f"has a label outside 0..{num_classes - 1}")
+    raise_for_rows(outside, where, f"has a label outside 0..{num_classes - 1}")
     return labels.astype(np.int64)
 
 
@@ -111,11 +119,13 @@ def as_features(values: Array, where: str) -> Tensor:
         raise ValueError(f"{where} has no features: its shape is {values.shape}")
     with np.errstate(over="ignore"):  # what overflows float32 is infinite, and refused below
         x = np.ascontiguousarray(values, dtype=np.float32)
-    refuse(~np.isfinite(x).all(axis=1), where, "has a feature that is NaN or infinite in float32")
+    raise_for_rows(
+        ~np.isfinite(x).all(axis=1), where, "has a feature that is NaN or infinite in float32"
+    )
     return torch.from_numpy(x)
 
 
-def refuse(bad: npt.ArrayLike, where: str, what: str) -> None:
+def raise_for_rows(bad: npt.ArrayLike, where: str, what: str) -> None:
     """Raise ValueError for the first row that is marked in `bad` [N] bool."""
     marked = np.asarray(bad)  # a tensor's size is no number
     rows = np.flatnonzero(marked)
@@ -124,6 +134,31 @@ def refuse(bad: npt.ArrayLike, where: str, what: str) -> None:
         raise ValueError(f"{where}: row {rows[0]} (counted from 0) {what} ({share})")
 
 
-def brief(error: Exception) -> str:
+def short_message(error: Exception) -> str:
     """An error of another library, as part of one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())[:200]
+
+
+def find_file(info: DatasetInfo, data_dir: Path) -> Path:
+    """The file of a data set that has one, below `data_dir`.
+
+    Spelling varies with who unpacked it (`Soccer Player.mat`, `SoccerPlayer.mat`), so case, spaces
+    and punctuation are ignored, and one more folder around it is no error.
+
+    Raises:
+        ValueError: there is none; says what to put where.
+    """
+    assert info.file is not None, f"{info.name} has no file"
+    wanted = data_dir / info.file
+    folder = Path(info.file).parent
+    for pattern in (f"{folder}/[!.]*", f"{folder}/*/[!.]*", "[!.]*"):
+        found = [
+            path for path in data_dir.glob(pattern) if _plain(path.name) == _plain(wanted.name)
+        ]
+        if found:
+            return wanted if wanted in found else min(found)
+    raise ValueError(f"data set {info.name!r}: no file {wanted}; get it from {info.source}")
+
+
+def _plain(name: str) -> str:
+    return "".join(c for c in name.casefold() if c.isalnum())

@@ -1,4 +1,4 @@
-"""The user's own data, in the forms that `pllbench/own.py` describes."""
+"""Custom data sets, in the forms that `pllbench.data.custom` describes."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,47 +8,53 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pllbench.data.custom import FIXED_FOLDERS, OwnData
+from pllbench.data.catalogue import DatasetInfo
+from pllbench.data.custom import FIXED_FOLDERS, content_digest
 from pllbench.data.readers.base import (
     Array,
-    Content,
+    Dataset,
     as_features,
     as_matrix,
-    brief,
     check_labels,
-    refuse,
+    raise_for_rows,
+    short_message,
 )
 from pllbench.data.readers.tabular import read_mat_file
 
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".ppm", ".pgm", ".tif", ".tiff")
 
 
-def read_own(own: OwnData) -> Content:
-    """The data set at the path of `own`.
+def read_custom(info: DatasetInfo, data_dir: Path) -> Dataset:  # noqa: ARG001 - as all readers
+    """The custom data set at the path of `info`.
 
     Raises:
-        ValueError: it is malformed; the message names file and row, and how to mend it.
+        ValueError: it is malformed, or has changed since it was planned; the message names file
+            and row, and how to mend it.
     """
-    if own.path.is_dir():
-        return read_folder(own.path)
-    return read_mat_file(own.path, own.info) if own.path.suffix == ".mat" else read_npz(own)
+    assert info.path is not None
+    if content_digest(info.path) != info.digest:
+        raise ValueError(f"{info.path}: has changed since the runs were planned: start again")
+    if info.path.is_dir():
+        return read_folder(info, info.path)
+    if info.path.suffix == ".mat":
+        return read_mat_file(info.path, info)
+    return read_npz(info, info.path)
 
 
-def read_npz(own: OwnData) -> Content:
+def read_npz(info: DatasetInfo, path: Path) -> Dataset:
     """Rows, labels and what else the file holds."""
-    path = own.path
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             arrays: dict[str, Array] = {key: stored[key] for key in stored.files}
     except Exception as error:  # zipfile, zlib and NumPy each raise their own kind
-        raise ValueError(f"{path}: not a .npz file, or cut off ({brief(error)})") from error
+        raise ValueError(f"{path}: not a .npz file, or cut off ({short_message(error)})") from error
     where = f"{path}: `x`"
-    if own.info.kind in ("image", "digits"):
+    if info.kind in ("image", "digits"):
         x = as_images(arrays["x"], where)
     else:
         x = as_features(as_matrix(arrays["x"], where), where)
-    if own.info.kind == "text":
-        refuse((x < 0).any(dim=1), where, "has a negative count of a word")
+    if info.kind == "text":
+        raise_for_rows((x < 0).any(dim=1), where, "has a negative count of a word")
     sets = None
     if "candidates" in arrays:
         sets = as_matrix(arrays["candidates"], f"{path}: `candidates`")
@@ -62,7 +68,7 @@ def read_npz(own: OwnData) -> Content:
     if num_train is not None and not 0 < num_train < len(x):
         raise ValueError(f"{path}: `num_train` must be 1..{len(x) - 1}, got {num_train}")
     candidates = None if sets is None else torch.from_numpy(sets.astype(np.bool_))
-    return Content(x, torch.from_numpy(y), num_classes, candidates, num_train)
+    return Dataset(info, x, torch.from_numpy(y), num_classes, candidates, num_train)
 
 
 def _num_classes(arrays: Mapping[str, Array], sets: Array | None, path: Path) -> int:
@@ -120,7 +126,7 @@ def as_images(values: Array, where: str) -> Tensor:
     )
 
 
-def read_folder(path: Path) -> Content:
+def read_folder(info: DatasetInfo, path: Path) -> Dataset:
     """Images of one size in one folder a class; classes in the order of their names.
 
     Raises:
@@ -153,7 +159,7 @@ def read_folder(path: Path) -> Content:
     y = check_labels([label for _, label in files], len(classes), str(path))
     num_train = len(listed[0]) if fixed else None
     x = as_images(stacked, str(path))
-    return Content(x, torch.from_numpy(y), len(classes), num_train=num_train)
+    return Dataset(info, x, torch.from_numpy(y), len(classes), num_train=num_train)
 
 
 def _images_in(folder: Path) -> list[Path]:
@@ -171,7 +177,7 @@ def _read_image(file: Path) -> "np.ndarray[Any, np.dtype[np.uint8]]":
                 raise ValueError(f"pixels of more than 8 bits, mode {image.mode}")
             return np.asarray(image.convert("L" if image.mode in ("1", "L") else "RGB"))
     except Exception as error:  # each of Pillow's formats raises its own kinds
-        raise ValueError(f"{file}: not readable as an image ({brief(error)})") from error
+        raise ValueError(f"{file}: not readable as an image ({short_message(error)})") from error
 
 
 def _colour(image: "np.ndarray[Any, np.dtype[np.uint8]]") -> "np.ndarray[Any, np.dtype[np.uint8]]":

@@ -20,10 +20,10 @@ import numpy.typing as npt
 import torch
 from pydantic import StrictInt, TypeAdapter, ValidationError
 
-from pllbench.data.readers.base import Content, brief, refuse
-from pllbench.data.readers.files import dataset_info, find_file
+from pllbench.data.catalogue import DATASETS, DatasetInfo
+from pllbench.data.readers.base import Dataset, find_file, raise_for_rows, short_message
 from pllbench.data.readers.torchvision import read_torchvision
-from pllbench.spec import one_line
+from pllbench.validation import one_line
 
 Sets = npt.NDArray[np.bool_]
 
@@ -31,12 +31,12 @@ _SETS_OF_ROWS = TypeAdapter(dict[StrictInt, list[list[StrictInt]]])
 """The candidate sets that annotators gave each row."""
 
 
-def read_cifar10n(name: str, data_dir: Path) -> Content:
+def read_cifar10n(info: DatasetInfo, data_dir: Path) -> Dataset:
     """CIFAR-10, the candidates of a training image being the labels of its three annotators."""
     keys = ("clean_label", "random_label1", "random_label2", "random_label3")
-    path = find_file(name, data_dir)
-    labels = _load_arrays(name, path, keys)
-    images = read_torchvision("cifar10", data_dir)
+    path = find_file(info, data_dir)
+    labels = _load_arrays(info, path, keys)
+    images = read_torchvision(DATASETS["cifar10"], data_dir)
     for key, values in labels.items():
         if values.shape != (images.num_train,) or not np.isin(values, np.arange(10)).all():
             raise ValueError(f"{path}: `{key}` must be {images.num_train} labels of 0..9")
@@ -45,30 +45,32 @@ def read_cifar10n(name: str, data_dir: Path) -> Content:
     sets = np.zeros((len(labels["clean_label"]), 10), dtype=np.bool_)
     for key in keys[1:]:
         np.put_along_axis(sets, labels[key].astype(np.int64)[:, None], values=True, axis=1)
-    return _with_sets(images, sets)
+    return _with_sets(info, images, sets)
 
 
-def read_cifar10h(name: str, data_dir: Path) -> Content:
+def read_cifar10h(info: DatasetInfo, data_dir: Path) -> Dataset:
     """CIFAR-10's test images alone; candidates are the classes that any annotator voted for."""
-    path = find_file(name, data_dir)
-    votes = _load_arrays(name, path, ("counts",))["counts"]
-    images = read_torchvision("cifar10", data_dir)
+    path = find_file(info, data_dir)
+    votes = _load_arrays(info, path, ("counts",))["counts"]
+    images = read_torchvision(DATASETS["cifar10"], data_dir)
     x, y = images.x[images.num_train :], images.y[images.num_train :]
     if votes.shape != (len(y), 10):
         raise ValueError(f"{path}: `counts` has the shape {votes.shape}, not ({len(y)}, 10)")
-    refuse(~(votes >= 0).all(axis=1), f"{path}: `counts`", "has a number of votes below 0, or NaN")
-    return Content(x.clone(), y, 10, torch.from_numpy(votes > 0))  # the training images can go
+    negative = ~(votes >= 0).all(axis=1)
+    raise_for_rows(negative, f"{path}: `counts`", "has a number of votes below 0, or NaN")
+    x = x.clone()  # the training images can go
+    return Dataset(info, x, y, 10, torch.from_numpy(votes > 0))
 
 
-def read_plcifar10(name: str, data_dir: Path) -> Content:
+def read_plcifar10(info: DatasetInfo, data_dir: Path) -> Dataset:
     """CIFAR-10 with sets of about ten annotators for each training image.
 
     `plcifar10-aggregate` takes the union of an image's sets, `plcifar10-vaguest` the largest one
     (the first of several).
     """
-    path = find_file(name, data_dir)
-    given = _load_plain_pickle(name, path)
-    images = read_torchvision("cifar10", data_dir)
+    path = find_file(info, data_dir)
+    given = _load_plain_pickle(info, path)
+    images = read_torchvision(DATASETS["cifar10"], data_dir)
     num_train = images.num_train or 0
     try:
         rows = _SETS_OF_ROWS.validate_python(given)
@@ -78,35 +80,35 @@ def read_plcifar10(name: str, data_dir: Path) -> Content:
         raise ValueError(f"{path}: must hold candidate sets of the rows 0..{num_train - 1}")
     sets = np.zeros((num_train, 10), dtype=np.bool_)
     for row, annotated in rows.items():
-        aggregate = name == "plcifar10-aggregate"
+        aggregate = info.name == "plcifar10-aggregate"
         chosen = _union(annotated) if aggregate else max(annotated, key=len, default=[])
         if not set(chosen) <= set(range(10)):
             raise ValueError(f"{path}: row {row} (counted from 0) has a label outside 0..9")
         sets[row, list(chosen)] = True
-    return _with_sets(images, sets)
+    return _with_sets(info, images, sets)
 
 
-def _with_sets(images: Content, sets: Sets) -> Content:
+def _with_sets(info: DatasetInfo, images: Dataset, sets: Sets) -> Dataset:
     """CIFAR-10 with candidate sets of its training images; test images have their true label."""
     assert images.num_train is not None
     tested = np.eye(10, dtype=np.bool_)[images.y[images.num_train :].numpy()]
-    return replace(images, candidates=torch.from_numpy(np.concatenate([sets, tested])))
+    return replace(images, info=info, candidates=torch.from_numpy(np.concatenate([sets, tested])))
 
 
 def _union(annotated: Iterable[Sequence[int]]) -> set[int]:
     return {label for labels in annotated for label in labels}
 
 
-def _load_arrays(name: str, path: Path, keys: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
-    source = dataset_info(name).source
+def _load_arrays(info: DatasetInfo, path: Path, keys: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as content:
             arrays: dict[str, npt.NDArray[Any]] = {key: content[key] for key in keys}
     except KeyError as error:
-        raise ValueError(f"{path}: {error.args[0]}; get it from {source}") from error
+        raise ValueError(f"{path}: {error.args[0]}; get it from {info.source}") from error
     except Exception as error:  # zipfile, zlib and NumPy each raise their own kind
         raise ValueError(
-            f"{path}: not a .npz file, or cut off ({brief(error)}); get it from {source}"
+            f"{path}: not a .npz file, or cut off ({short_message(error)}); "
+            f"get it from {info.source}"
         ) from error
     for key, values in arrays.items():
         if values.dtype.kind not in "iuf":
@@ -121,7 +123,7 @@ class _PlainUnpickler(pickle.Unpickler):
         raise pickle.UnpicklingError(f"it holds a {module}.{name}, only plain numbers are read")
 
 
-def _load_plain_pickle(name: str, path: Path) -> object:
+def _load_plain_pickle(info: DatasetInfo, path: Path) -> object:
     try:
         content = path.read_bytes()
         for opcode, place, _ in pickletools.genops(content):
@@ -131,6 +133,6 @@ def _load_plain_pickle(name: str, path: Path) -> object:
         return _PlainUnpickler(BytesIO(content)).load()
     except Exception as error:  # a damaged pickle raises nearly anything
         raise ValueError(
-            f"{path}: not a pickle of plain numbers ({brief(error)}); get it from "
-            f"{dataset_info(name).source}"
+            f"{path}: not a pickle of plain numbers ({short_message(error)}); get it from "
+            f"{info.source}"
         ) from error

@@ -12,14 +12,14 @@ import torch
 from pllbench.data.catalogue import DatasetInfo
 from pllbench.data.readers.base import (
     Array,
-    Content,
+    Dataset,
     as_features,
     as_matrix,
-    brief,
     check_labels,
-    refuse,
+    find_file,
+    raise_for_rows,
+    short_message,
 )
-from pllbench.data.readers.files import dataset_info, find_file
 
 CNAE9_SHAPE = (1080, 856)
 """Documents and words of CNAE-9, by the description of UCI data set 233."""
@@ -28,19 +28,19 @@ MAT_KEYS = ("data", "target", "partial_target")
 """Variables of a real-world partial-label set."""
 
 
-def read_digits(name: str, data_dir: Path) -> Content:  # noqa: ARG001 - as all readers
+def read_digits(info: DatasetInfo, data_dir: Path) -> Dataset:  # noqa: ARG001 - as all readers
     """The 8 x 8 digits that scikit-learn ships, divided by their largest value."""
     from sklearn.datasets import load_digits
 
     x, y = load_digits(return_X_y=True)
-    return Content(as_features(x / 16, name), torch.from_numpy(check_labels(y, 10, name)), 10)
+    labels = torch.from_numpy(check_labels(y, 10, info.name))
+    return Dataset(info, as_features(x / 16, info.name), labels, 10)
 
 
-def read_cnae9(name: str, data_dir: Path) -> Content:
+def read_cnae9(info: DatasetInfo, data_dir: Path) -> Dataset:
     """Word counts; labels are 1..9 in the file by its own description, so 1 becomes class 0."""
-    info = dataset_info(name)
     try:
-        path = find_file(name, data_dir)
+        path = find_file(info, data_dir)
     except ValueError as missing:
         where = f"OpenML data set {info.openml}"
         x, labels = _download(info, data_dir, str(missing))
@@ -54,7 +54,7 @@ def read_cnae9(name: str, data_dir: Path) -> Content:
             f"{CNAE9_SHAPE[1]}; cut off? get it from {info.source}"
         )
     y = check_labels(labels - 1, 9, f"{where}: labels of 1..9, less 1")
-    return Content(as_features(x, where), torch.from_numpy(y), 9)
+    return Dataset(info, as_features(x, where), torch.from_numpy(y), 9)
 
 
 def _read_table(path: Path, info: DatasetInfo) -> Array:
@@ -64,7 +64,7 @@ def _read_table(path: Path, info: DatasetInfo) -> Array:
             return np.loadtxt(path, delimiter=",", ndmin=2)
     except (ValueError, OSError, UserWarning) as error:
         raise ValueError(
-            f"{path}: not a table of comma-separated numbers ({brief(error)}); get it from "
+            f"{path}: not a table of comma-separated numbers ({short_message(error)}); get it from "
             f"{info.source}"
         ) from error
 
@@ -81,17 +81,18 @@ def _download(info: DatasetInfo, data_dir: Path, missing: str) -> tuple[Array, A
             )
     except Exception as error:  # urllib, http, OpenML and the parsers each raise their own kinds
         raise ValueError(
-            f"{missing} (the download of OpenML data set {info.openml} failed: {brief(error)})"
+            f"{missing} (the download of OpenML data set {info.openml} failed: "
+            f"{short_message(error)})"
         ) from error
     return as_matrix(table.data, "OpenML"), np.asarray(table.target, dtype=np.float64)
 
 
-def read_mat(name: str, data_dir: Path) -> Content:
+def read_mat(info: DatasetInfo, data_dir: Path) -> Dataset:
     """A real-world set."""
-    return read_mat_file(find_file(name, data_dir), dataset_info(name))
+    return read_mat_file(find_file(info, data_dir), info)
 
 
-def read_mat_file(path: Path, info: DatasetInfo) -> Content:
+def read_mat_file(path: Path, info: DatasetInfo) -> Dataset:
     """`data` [N, D]; `target` and `partial_target` [C, N] 0/1, sparse or dense.
 
     Constant columns stay, and so do classes that never occur: C is the height of `target`. Where
@@ -112,10 +113,10 @@ def read_mat_file(path: Path, info: DatasetInfo) -> Content:
             )
         candidates = torch.from_numpy(sets)
     num_true = target.sum(axis=1)
-    refuse(num_true == 0, f"{path}: `target`", "has no true label")
-    refuse(num_true > 1, f"{path}: `target`", "has several true labels")
+    raise_for_rows(num_true == 0, f"{path}: `target`", "has no true label")
+    raise_for_rows(num_true > 1, f"{path}: `target`", "has several true labels")
     y = check_labels(target.argmax(axis=1), target.shape[1], str(path))
-    return Content(x, torch.from_numpy(y), target.shape[1], candidates)
+    return Dataset(info, x, torch.from_numpy(y), target.shape[1], candidates)
 
 
 def _load_mat(path: Path, info: DatasetInfo) -> Mapping[str, Any]:
@@ -127,7 +128,8 @@ def _load_mat(path: Path, info: DatasetInfo) -> Mapping[str, Any]:
         raise ValueError(f"{path}: a MATLAB 7.3 file; save it in MATLAB with '-v7'") from error
     except Exception as error:  # a cut-off file surfaces as any of a dozen kinds
         raise ValueError(
-            f"{path}: not a .mat file, or cut off ({brief(error)}); get it from {info.source}"
+            f"{path}: not a .mat file, or cut off ({short_message(error)}); "
+            f"get it from {info.source}"
         ) from error
     return content
 

@@ -12,11 +12,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pllbench.data.readers.base import Content, brief, check_labels
-from pllbench.data.readers.files import dataset_info
+from pllbench.data.catalogue import DatasetInfo
+from pllbench.data.readers.base import Dataset, check_labels, short_message
 
 
-def read_torchvision(name: str, data_dir: Path) -> Content:
+def read_torchvision(info: DatasetInfo, data_dir: Path) -> Dataset:
     """Training images, then test images, [N, channels, height, width] uint8.
 
     The data directory is torchvision's root, or one of its folders is. Where the files are missing
@@ -28,7 +28,6 @@ def read_torchvision(name: str, data_dir: Path) -> Content:
     """
     import torchvision.datasets  # seconds, which commands that read no image do not pay
 
-    info = dataset_info(name)
     assert info.file is not None
     assert info.torchvision is not None
     assert info.num_classes is not None
@@ -44,8 +43,8 @@ def read_torchvision(name: str, data_dir: Path) -> Content:
         Exception
     ) as error:  # urllib, pickle, zlib, tarfile and torchvision raise their own kinds
         raise ValueError(
-            f"data set {name!r}: no usable {root / info.file}, and no download "
-            f"({brief(error)}); get it from {info.source}"
+            f"data set {info.name!r}: no usable {root / info.file}, and no download "
+            f"({short_message(error)}); get it from {info.source}"
         ) from error
     where = str(root / info.file)
     x = torch.cat([_channels_first(train.data), _channels_first(test.data)])
@@ -53,7 +52,7 @@ def read_torchvision(name: str, data_dir: Path) -> Content:
     num_train = len(train.data)
     if len(_labels(train)) != num_train or len(x) != len(y):
         raise ValueError(f"{where}: {len(x)} images and {len(y)} labels; get it from {info.source}")
-    return Content(x, torch.from_numpy(y), info.num_classes, num_train=num_train)
+    return Dataset(info, x, torch.from_numpy(y), info.num_classes, num_train=num_train)
 
 
 def image_root(file: str, data_dir: Path) -> Path:

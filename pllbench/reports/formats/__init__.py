@@ -1,1 +1,1 @@
-"""Tables and reports in every format: terminal, Markdown, LaTeX, CSV, JSON."""
+"""Reports in every format: terminal, Markdown, LaTeX, CSV, JSON."""

@@ -1,4 +1,4 @@
-r"""Tables in LaTeX: fragments for \input, in the layout of the AsyCo paper.
+r"""Reports in LaTeX: fragments for \input, in the layout of the AsyCo paper.
 
 The document needs booktabs, multirow, colortbl and xcolor. Output is ASCII, so it compiles under
 any input encoding.
@@ -8,8 +8,8 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-from pllbench.reports.report import Report, Sheet
-from pllbench.reports.table import MISSING, Block, Cell, Improvement, Row, Table, change
+from pllbench.reports.report import Report, TextCell, TextRow, TextTable
+from pllbench.reports.table import MISSING
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -62,10 +62,12 @@ _LIGATURE = re.compile(r"-(?=-)")
 _NEGATIVE = re.compile(r"(?<![\w-])-(?=\d)")
 
 _SYMBOL = re.compile(r"^[npq]\b")
-"""A head that begins with the name of a quantity."""
+"""A header that begins with the name of a quantity."""
+
+_MARKS = {"best": r"\textbf", "second": r"\underline", "change": r"\textbf"}
 
 _LONG = 50
-"""Letters from which on a row's name is wrapped."""
+"""Labels of more letters are wrapped."""
 
 _COLUMN = 55
 """Letters that fit in one column of a two-column page."""
@@ -98,20 +100,19 @@ _GREEK = {
 }
 
 
-def escape(text: str) -> str:
+def escape_latex(text: str) -> str:
     """`text` as LaTeX that prints it: ASCII, no special character left.
 
     Accents and Greek become commands. A character that LaTeX's standard fonts lack becomes its
     nearest ASCII form, or its code point in brackets.
     """
-    apart = _LIGATURE.sub(f"-{_JOINER}", unicodedata.normalize("NFC", text))
-    return "".join(map(_escape, apart))
+    without_ligatures = _LIGATURE.sub(f"-{_JOINER}", unicodedata.normalize("NFC", text))
+    return "".join(map(_escape, without_ligatures))
 
 
 def _escape(char: str) -> str:
-    known = _SPECIAL.get(char) or _GREEK.get(char)
-    if known:
-        return known
+    if command := _SPECIAL.get(char) or _GREEK.get(char):
+        return command
     if char.isascii():
         return char if char.isprintable() else " "
     parts = unicodedata.normalize("NFD", char)
@@ -123,66 +124,101 @@ def _escape(char: str) -> str:
     return "".join(map(_escape, plain)) if plain.strip() else f"[U+{ord(char):04X}]"
 
 
-def to_latex(table: Table, label: str = "tab:pllbench") -> str:
-    r"""A table environment with caption and `label`: one block of rows a data set.
+def to_latex(report: Report, label: str = "tab:pllbench") -> str:
+    """A table environment for each table, or a single one where they are joined.
 
-    What does not fit in one column of a two-column page is set across both.
+    The caption of the first one says how to read them all. What does not fit in one column of a
+    two-column page is set across both.
+
+    Args:
+        report: what to print.
+        label: of the first environment; those of the others are numbered.
     """
-    width = max(1, *(len(block.columns) for block in table.blocks))
-    lines = [line for block in table.blocks for line in (r"\midrule", *_block(block))]
-    longest = max(len(row.label) for block in table.blocks for row in block.rows)
-    names = "l" if longest <= _LONG else r">{\raggedright\arraybackslash}p{20em}"
-    return _environment(
-        [rf"\begin{{tabular}}{{l{names}*{{{width}}}{{c}}}}", r"\toprule", *lines[1:]],
-        caption=escape(table.caption()),
-        label=label,
-        wide=min(longest, _LONG) + _letters(table, width) > _COLUMN,
-        size=r"\footnotesize" if width <= 4 else r"\scriptsize",
-    )
-
-
-def _letters(table: Table, width: int) -> int:
-    """How many letters wide a table is without its rows' names, a gap counted as two."""
-    texts = [f"{cell.number} {cell.note}" for _, cell in table.cells]
-    texts += [part for block in table.blocks for parts in block.heads for part in parts]
-    title = max(len(block.title) for block in table.blocks)
-    return title + 2 + width * (max(map(len, texts)) + 2)
-
-
-def report_to_latex(report: Report, label: str = "tab:pllbench") -> str:
-    """A table environment for each sheet, numbered labels; the first says how to read them all."""
-    parts = []
-    for i, sheet in enumerate(report.sheets):
-        notes = [f"{sheet.title}.", *sheet.notes, *(report.notes if i == 0 else ())]
-        shape = "l" * sheet.num_labels + "r" * (len(sheet.heads) - sheet.num_labels)
-        parts += [
-            _environment(
-                [rf"\begin{{tabular}}{{{shape}}}", r"\toprule", *_sheet(sheet)],
-                caption=escape(" ".join(notes)),
-                label=f"{label}-{i + 1}" if i else label,
-                wide=len(sheet.heads) > 4,
-                size=r"\footnotesize" if len(sheet.heads) <= 6 else r"\scriptsize",
-                gap=2 if len(sheet.heads) > 8 else 3,
-            )
-        ]
+    if report.joined:
+        return _joined(report, label)
+    first, *others = report.tables
+    parts = [_separate(first, label, report.notes)]
+    parts += [_separate(table, f"{label}-{i}") for i, table in enumerate(others, start=2)]
     return "\n".join(parts)
 
 
+def _separate(table: TextTable, label: str, notes: Sequence[str] = ()) -> str:
+    """A table in an environment of its own, captioned by its title, its notes and `notes`."""
+    width = len(table.headers)
+    return _environment(
+        [
+            rf"\begin{{tabular}}{{{'l' * table.num_labels}{'r' * (width - table.num_labels)}}}",
+            r"\toprule",
+            _line(map(_header, table.headers)),
+            r"\midrule",
+            *(_line(_row(row, table)) for row in table.rows),
+        ],
+        caption=" ".join((f"{table.title}.", *table.notes, *notes)),
+        label=label,
+        width=width,
+        wide=width > 4,
+    )
+
+
+def _joined(report: Report, label: str) -> str:
+    """All tables in one environment; a column before the labels has their first headers."""
+    width = max(len(table.headers) - 1 for table in report.tables)
+    lines = [line for table in report.tables for line in (r"\midrule", *_block(table))]
+    longest = max(len(row.cells[0].text) for table in report.tables for row in table.rows)
+    labels = "l" if longest <= _LONG else r">{\raggedright\arraybackslash}p{20em}"
+    return _environment(
+        [rf"\begin{{tabular}}{{l{labels}*{{{width}}}{{c}}}}", r"\toprule", *lines[1:]],
+        caption=report.caption(),
+        label=label,
+        width=width + 2,
+        wide=min(longest, _LONG) + _letters(report.tables, width) > _COLUMN,
+    )
+
+
+def _block(table: TextTable) -> list[str]:
+    (name,), *headers = table.headers
+    return [
+        _line(["Data set", "Method", *map(_header, map(_capitalised, headers))]),
+        r"\midrule",
+        rf"\multirow{{{len(table.rows)}}}{{*}}{{{escape_latex(name)}}}",
+        *(_line(["", *_row(row, table)]) for row in table.rows),
+    ]
+
+
+def _letters(tables: Iterable[TextTable], width: int) -> int:
+    """How many letters wide joined tables are without labels, a gap counted as two."""
+    names, texts = [], []
+    for table in tables:
+        (name,), *headers = table.headers
+        names += [name]
+        texts += [part for parts in headers for part in parts]
+        texts += [f"{cell.text} {cell.note}" for row in table.rows for cell in row.cells[1:]]
+    return max(map(len, names)) + 2 + width * (max(map(len, texts)) + 2)
+
+
 def _environment(
-    tabular: Iterable[str], *, caption: str, label: str, wide: bool, size: str, gap: int = 3
+    tabular: Iterable[str], *, caption: str, label: str, width: int, wide: bool
 ) -> str:
-    """A table environment around the lines of a tabular, whose end is added."""
+    """A table environment around the lines of a tabular, whose end is added.
+
+    Args:
+        tabular: its lines.
+        caption: not escaped yet.
+        label: to refer to it.
+        width: number of columns; many are set in a smaller font, closer together.
+        wide: it spans both columns of a page.
+    """
     environment = "table*" if wide else "table"
     lines = [
         r"% A fragment for \input; needs \usepackage{booktabs,multirow,colortbl,xcolor}",
         rf"\begin{{{environment}}}[t]",
         rf"\definecolor{{{GREY}}}{{gray}}{{0.9}}",
         r"\centering",
-        size,
-        rf"\setlength{{\tabcolsep}}{{{gap}pt}}",
+        r"\footnotesize" if width <= 6 else r"\scriptsize",
+        rf"\setlength{{\tabcolsep}}{{{3 if width <= 8 else 2}pt}}",
         r"\setlength{\belowcaptionskip}{6pt}",
         r"\renewcommand{\arraystretch}{1.1}",
-        rf"\caption{{{caption}}}",
+        rf"\caption{{{escape_latex(caption)}}}",
         rf"\label{{{label}}}",
         *tabular,
         r"\bottomrule",
@@ -192,67 +228,40 @@ def _environment(
     return "\n".join(lines) + "\n"
 
 
-def _block(block: Block) -> list[str]:
-    heads = list(map(_heading, block.heads))
-    rows = [_row(row, len(heads)) for row in block.rows]
-    if block.improvement:
-        rows += [_improvement(block.improvement)]
-    return [
-        _line(["Data set", "Method", *heads]),
-        r"\midrule",
-        rf"\multirow{{{len(rows)}}}{{*}}{{{escape(block.title)}}}",
-        *(_line(["", *row]) for row in rows),
-    ]
-
-
-def _heading(parts: Sequence[str]) -> str:
-    """The head of a column, its parts below one another."""
-    first, *others = [_SYMBOL.sub(r"$\g<0>$", escape(part)) for part in parts]
-    lines = (first[:1].upper() + first[1:], *others)
+def _header(parts: Sequence[str]) -> str:
+    """The header of a column, its parts below one another."""
+    lines = [_SYMBOL.sub(r"$\g<0>$", escape_latex(part)) for part in parts]
     below = r" \\ ".join(lines)
-    return rf"\shortstack{{{below}}}" if others else below
+    return rf"\shortstack{{{below}}}" if len(lines) > 1 else below
 
 
-def _row(row: Row, width: int) -> list[str]:
-    cells = [_painted(_cell(cell), row.grey) for cell in row.cells]
-    if row.reference and width > 1:
-        cells = [rf"\multicolumn{{{width}}}{{c}}{{{cells[0]}}}"]
-    return [_painted(escape(row.label), row.grey), *cells]
+def _capitalised(parts: Sequence[str]) -> list[str]:
+    """The parts of a header, the first with a capital unless it is a symbol."""
+    first, *others = parts
+    return [first if _SYMBOL.match(first) else first[:1].upper() + first[1:], *others]
 
 
-def _improvement(row: Improvement) -> list[str]:
-    values = [
-        escape(change(value)) if value is None else rf"\textbf{{{escape(change(value))}}}"
-        for value in row.values
+def _row(row: TextRow, table: TextTable) -> list[str]:
+    texts = [
+        escape_latex(cell.text) if i < table.num_labels else _number(cell)
+        for i, cell in enumerate(row.cells)
     ]
-    return [_painted(text, row.grey) for text in (escape(row.label), *values)]
-
-
-def _painted(text: str, grey: bool) -> str:
-    return rf"\cellcolor{{{GREY}}}{text}" if grey else text
-
-
-def _cell(cell: Cell | None) -> str:
-    if cell is None:
-        return MISSING
-    before, after = {"best": (r"\textbf{", "}"), "second": (r"\underline{", "}"), "": ("", "")}[
-        cell.mark
+    if row.grey:
+        texts = [rf"\cellcolor{{{GREY}}}{text}" for text in texts]
+    return [
+        rf"\multicolumn{{{cell.span}}}{{c}}{{{text}}}" if cell.span > 1 else text
+        for cell, text in zip(row.cells, texts, strict=True)
     ]
-    note = rf" {{\scriptsize({escape(cell.note)})}}" if cell.note else ""
-    return f"{before}{_number(cell.number)}{after}{note}"
 
 
-def _sheet(sheet: Sheet) -> list[str]:
-    heads = [_SYMBOL.sub(r"$\g<0>$", escape(head)) for head in sheet.heads]
-    return [_line(heads), r"\midrule", *(_line(list(map(_number, row))) for row in sheet.rows)]
+def _number(cell: TextCell) -> str:
+    """The text of a cell; negative numbers have a minus, and missing ones a dash."""
+    missing, rest = MISSING * cell.text.startswith(MISSING), cell.text.removeprefix(MISSING)
+    text = missing + _NEGATIVE.sub("$-$", escape_latex(rest))
+    marked = f"{_MARKS[cell.mark]}{{{text}}}" if cell.mark else text
+    note = rf" {{\scriptsize({escape_latex(cell.note)})}}" if cell.note else ""
+    return f"{marked}{note}"
 
 
-def _number(text: str) -> str:
-    """A text whose negative numbers have a minus, and whose missing ones a dash."""
-    if text.startswith(MISSING):
-        return MISSING + _number(text.removeprefix(MISSING))
-    return _NEGATIVE.sub("$-$", escape(text))
-
-
-def _line(parts: Sequence[str]) -> str:
+def _line(parts: Iterable[str]) -> str:
     return " & ".join(parts).strip() + r" \\"

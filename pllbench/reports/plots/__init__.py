@@ -1,1 +1,1 @@
-"""Figures of tables and curves, without pyplot."""
+"""Figures of tables and curves, without pyplot; `pllbench.reports` computes what they show."""

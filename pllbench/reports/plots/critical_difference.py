@@ -7,7 +7,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from pllbench.reports.plots.figure import STYLE
+from pllbench.reports.plots.figure import SETTINGS
 from pllbench.reports.statistics import Ranks
 
 _AXIS = 4.0
@@ -23,50 +23,50 @@ _NOTE = 0.17
 """Height of a line of notes in inches."""
 
 
-def critical_difference(found: Ranks, notes: Sequence[str] = ()) -> Figure:
+def plot_ranks(ranks: Ranks, notes: Sequence[str] = ()) -> Figure:
     """Average ranks on an axis, best on the left; bars join those that do not differ at 5 %."""
-    places = sorted(found.average.items(), key=lambda item: item[1])
-    bars = cliques([place for _, place in places], found.critical_difference)
-    lines = (len(places) + 1) // 2
-    margin = 0.7 + _LETTER * max(len(label) for label, _ in places)
+    averages = sorted(ranks.average.items(), key=lambda item: item[1])
+    bars = cliques([average for _, average in averages], ranks.critical_difference)
+    lines = (len(averages) + 1) // 2
+    margin = 0.7 + _LETTER * max(len(label) for label, _ in averages)
     width = _AXIS + 2 * margin
     text = textwrap.wrap(" ".join(notes), int(width * 14))
     top, bottom = 3.0, 1.0 + 0.5 * len(bars) + lines  # in label heights, above and below the axis
     below, tall = _NOTE * len(text), (top + bottom) * _LINE
-    with mpl.rc_context(STYLE | {"axes.grid": False}):
+    with mpl.rc_context(SETTINGS | {"axes.grid": False}):
         figure = Figure(figsize=(width, below + tall))
-        place = (margin / width, below / (below + tall), _AXIS / width, tall / (below + tall))
-        axes = figure.add_axes(place)
+        box = (margin / width, below / (below + tall), _AXIS / width, tall / (below + tall))
+        axes = figure.add_axes(box)
         axes.set_axis_off()
-        axes.set_xlim(1, len(places))
+        axes.set_xlim(1, len(averages))
         axes.set_ylim(-bottom, top)
-        _draw_axis(axes, len(places), found.critical_difference)
+        _draw_axis(axes, len(averages), ranks.critical_difference)
         _draw_bars(axes, bars)
         first = -1.0 - 0.5 * len(bars)
-        for i, (label, average) in enumerate(places):
+        for i, (label, average) in enumerate(averages):
             left = i < lines
-            y = first - (i if left else len(places) - 1 - i)
+            y = first - (i if left else len(averages) - 1 - i)
             _draw_label(axes, label, average, y, left=left)
         figure.text(0.02, 0.02, "\n".join(text), fontsize=7.5, color="0.25", va="bottom")
     return figure
 
 
-def cliques(places: Sequence[float], distance: float) -> list[tuple[float, float]]:
-    """First and last of each longest run of `places` (ascending) within less than `distance`."""
-    found: list[tuple[float, float]] = []
-    for i, low in enumerate(places):
-        high = max(place for place in places[i:] if place - low < distance)
-        alone = high == low and list(places).count(low) == 1
-        if not alone and (not found or high > found[-1][1]):
-            found.append((low, high))
-    return found
+def cliques(averages: Sequence[float], distance: float) -> list[tuple[float, float]]:
+    """Ends of each longest run of ascending `averages` that lie within less than `distance`."""
+    runs: list[tuple[float, float]] = []
+    for i, low in enumerate(averages):
+        high = max(average for average in averages[i:] if average - low < distance)
+        alone = high == low and list(averages).count(low) == 1
+        if not alone and (not runs or high > runs[-1][1]):
+            runs.append((low, high))
+    return runs
 
 
 def _draw_axis(axes: Axes, num_methods: int, distance: float) -> None:
     axes.plot([1, num_methods], [0, 0], color="0", linewidth=1, clip_on=False)
-    for place in range(1, num_methods + 1):
-        axes.plot([place, place], [0, 0.3], color="0", linewidth=1, clip_on=False)
-        axes.text(place, 0.45, str(place), ha="center", va="bottom")
+    for rank in range(1, num_methods + 1):
+        axes.plot([rank, rank], [0, 0.3], color="0", linewidth=1, clip_on=False)
+        axes.text(rank, 0.45, str(rank), ha="center", va="bottom")
     y = 2.0
     axes.plot([1, 1 + distance], [y, y], color="0", linewidth=1, clip_on=False)
     for x in (1, 1 + distance):
@@ -76,14 +76,14 @@ def _draw_axis(axes: Axes, num_methods: int, distance: float) -> None:
 
 def _draw_bars(axes: Axes, bars: Sequence[tuple[float, float]]) -> None:
     low, high = axes.get_xlim()
-    more = 0.006 * (high - low)
+    past = 0.006 * (high - low)
     for i, (first, last) in enumerate(bars):
         y = -0.4 - 0.5 * i
-        axes.plot([first - more, last + more], [y, y], color="0", linewidth=3.5, clip_on=False)
+        axes.plot([first - past, last + past], [y, y], color="0", linewidth=3.5, clip_on=False)
 
 
 def _draw_label(axes: Axes, label: str, average: float, y: float, *, left: bool) -> None:
-    """A method and its average rank beside the axis, joined to its place on it."""
+    """A method and its average rank beside the axis, joined to that rank by a line."""
     low, high = axes.get_xlim()
     gap = 0.02 * (high - low)
     edge = low - gap if left else high + gap

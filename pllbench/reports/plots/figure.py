@@ -1,7 +1,7 @@
-"""What all figures share: style, the looks of lines, panels with one legend, files.
+"""What all figures share: settings, styles of lines, panels with one legend, files.
 
-Figures are built without pyplot, so that neither a display nor global state is involved. Lines
-differ by colour, marker and line style at once, so that they stay apart in grey.
+Figures are built without pyplot, which would need a display and keeps global state. Lines differ in
+colour, marker and dashes at once, so that they can be told apart in grey.
 """
 
 import math
@@ -16,6 +16,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from pllbench.reports.table import Table
+
 SUFFIXES = (".pdf", ".png", ".svg")
 """Kinds of files that `save` writes."""
 
@@ -24,15 +26,15 @@ _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#
 _MARKERS = "osD^vP*X<>"
 _THIN = "P*X"
 """Markers of little area, which are drawn larger."""
-LineStyle = Literal["-", "--", "-.", ":"]
-_LINES: tuple[LineStyle, ...] = ("-", "--", "-.", ":")
+Dashes = Literal["-", "--", "-.", ":"]
+_DASHES: tuple[Dashes, ...] = ("-", "--", "-.", ":")
 _PANEL = (3.3, 2.6)
 """Width and height of a panel in inches."""
 _LETTERS = 14
-"""Letters to an inch of a legend."""
+"""Letters of a legend that fit in an inch."""
 _HANDLE = 9
-"""Letters that a line's picture in a legend takes."""
-STYLE: dict[Any, Any] = {
+"""Width of the line beside a legend's label, in letters."""
+SETTINGS: dict[Any, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
@@ -48,21 +50,21 @@ STYLE: dict[Any, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class LineStyle:
     """How a row is drawn, in all panels of a figure."""
 
     label: str
     colour: str
     marker: str
-    line: LineStyle
+    dashes: Dashes
 
     @property
-    def style(self) -> dict[str, Any]:
-        """Arguments of matplotlib; a white rim keeps markers apart where lines coincide."""
+    def options(self) -> dict[str, Any]:
+        """Arguments of matplotlib; a white rim separates the markers of coinciding lines."""
         return {
             "color": self.colour,
             "marker": self.marker,
-            "linestyle": self.line,
+            "linestyle": self.dashes,
             "markeredgecolor": "white",
             "markeredgewidth": 0.5,
             "markersize": 7.5 if self.marker in _THIN else 5.5,
@@ -70,14 +72,14 @@ class Look:
 
     def handle(self) -> Line2D:
         """Its entry in the legend."""
-        return Line2D([], [], **self.style)
+        return Line2D([], [], **self.options)
 
 
-Looks = Mapping[str, Look]
-"""Looks by the label of the row."""
+LineStyles = Mapping[str, LineStyle]
+"""Styles by the label of the row."""
 
-Draw = Callable[[Axes, Looks], set[str]]
-"""Draws one panel; gives the labels of the rows that the legend must explain."""
+DrawPanel = Callable[[Axes, LineStyles], set[str]]
+"""Draws one panel; returns the labels of the rows that the legend must explain."""
 
 
 def save(figure: Figure, path: Path) -> None:
@@ -94,52 +96,63 @@ def save(figure: Figure, path: Path) -> None:
     dates: dict[str, dict[str, None]] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with mpl.rc_context(STYLE):
+        with mpl.rc_context(SETTINGS):
             figure.savefig(path, dpi=200, metadata=dates.get(suffix))
     except OSError as error:
         raise ValueError(f"{path}: cannot be written ({error.strerror})") from error
 
 
-def figure_of(panels: Sequence[Draw], looks: Looks, across: int) -> Figure:
-    """Panels in lines of `across`, and one legend below for what they have drawn."""
+def draw_panels(panels: Sequence[DrawPanel], styles: LineStyles, across: int) -> Figure:
+    """Panels in lines of `across`, with one legend below for the rows that they draw."""
     across = min(across, len(panels))
     down = math.ceil(len(panels) / across)
-    with mpl.rc_context(STYLE):
+    with mpl.rc_context(SETTINGS):
         figure = Figure(figsize=(_PANEL[0] * across, _PANEL[1] * down), layout="constrained")
         grid = list(figure.subplots(down, across, squeeze=False).flat)
         drawn: set[str] = set()
         for axes, draw in zip(grid, panels, strict=False):
-            drawn |= draw(axes, looks)
+            drawn |= draw(axes, styles)
         for axes in grid[len(panels) :]:
             axes.remove()
-        shown = [look for label, look in looks.items() if label in drawn]
-        if shown:
-            _add_legend(figure, shown)
+        explained = [style for label, style in styles.items() if label in drawn]
+        if explained:
+            _add_legend(figure, explained)
     return figure
 
 
-def _add_legend(figure: Figure, looks: Sequence[Look]) -> None:
-    """Below the panels, in as many columns as fit; the figure grows by its lines."""
+def _add_legend(figure: Figure, styles: Sequence[LineStyle]) -> None:
+    """Add a legend below the panels, in as many columns as fit; the figure grows by its lines."""
     room = figure.get_figwidth() * _LETTERS
-    widths = [len(look.label) + _HANDLE for look in looks]
+    widths = [len(style.label) + _HANDLE for style in styles]
 
     def needed(across: int) -> int:
         return sum(int(column.max()) for column in np.array_split(widths, across))
 
-    across = next((n for n in range(len(looks), 1, -1) if needed(n) <= room), 1)
-    down = math.ceil(len(looks) / across)
+    across = next((n for n in range(len(styles), 1, -1) if needed(n) <= room), 1)
+    down = math.ceil(len(styles) / across)
     figure.legend(
-        [look.handle() for look in looks],
-        [look.label for look in looks],
+        [style.handle() for style in styles],
+        [style.label for style in styles],
         loc="outside lower center",
-        ncols=math.ceil(len(looks) / down),
+        ncols=math.ceil(len(styles) / down),
         frameon=False,
     )
     figure.set_figheight(figure.get_figheight() + 0.2 * down)
 
 
-def looks_of(rows: Iterable[tuple[str, bool, str]]) -> dict[str, Look]:
-    """How rows are drawn, by label.
+def style_rows(table: Table) -> LineStyles:
+    """Styles of the rows of a table.
+
+    A method has one style on all data sets, even where its label adds a setting on one of them;
+    except where a data set has several rows of one name.
+    """
+    unique = all(len({row.name for row in b.rows}) == len(b.rows) for b in table.blocks)
+    rows = [row for block in table.blocks for row in block.rows]
+    return assign_styles((r.label, r.reference, r.name if unique else r.label) for r in rows)
+
+
+def assign_styles(rows: Iterable[tuple[str, bool, str]]) -> LineStyles:
+    """Styles of rows, by label.
 
     Args:
         rows: label of each, whether it is a reference, and a key; equal keys are drawn alike.
@@ -147,12 +160,12 @@ def looks_of(rows: Iterable[tuple[str, bool, str]]) -> dict[str, Look]:
     rows = list(rows)
     references = list(dict.fromkeys(key for _, reference, key in rows if reference))
     rivals = list(dict.fromkeys(key for _, reference, key in rows if not reference))
-    looks = {}
+    styles = {}
     for label, reference, key in sorted(rows, key=lambda row: not row[1]):
         i = (references if reference else rivals).index(key)
         if reference:
-            looks[label] = Look(label, "0.35", "", _LINES[1 + i % 3])
+            styles[label] = LineStyle(label, "0.35", "", _DASHES[1 + i % 3])
         else:
             colour, marker = _COLOURS[i % len(_COLOURS)], _MARKERS[i % len(_MARKERS)]
-            looks[label] = Look(label, colour, marker, _LINES[i % len(_LINES)])
-    return looks
+            styles[label] = LineStyle(label, colour, marker, _DASHES[i % len(_DASHES)])
+    return styles

@@ -1,0 +1,47 @@
+"""`pllbench plot`."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from pllbench.cli.selection import Output, ResultsDir, SelectionFlags
+from pllbench.results.model_selection import DEFAULT_RULE, Select
+
+Plot = Literal["accuracy", "hparam", "noise", "curves", "ranks"]
+
+
+def plot(
+    flags: SelectionFlags,
+    kind: Annotated[Plot, typer.Argument(help="What to plot.")],
+    results: ResultsDir = Path("results"),
+    select: Annotated[
+        Select, typer.Option("--select", help="Rule that turns a run into one accuracy.")
+    ] = DEFAULT_RULE,
+    output: Output = None,
+) -> None:
+    """Plot a selection (PNG, PDF or SVG).
+
+    accuracy: against q. hparam: against the hyperparameter that differs between the rows. noise,
+    curves: over epochs. ranks: critical difference of average ranks over data sets.
+    """
+    from pllbench.cli import console
+    from pllbench.reports.plots import accuracy, critical_difference, epochs, figure
+    from pllbench.reports.ranks import rank_rows
+
+    loaded = flags.load(results)
+    table = loaded.table(select)
+    path = output or Path(f"{kind}.png")
+    match kind:
+        case "accuracy":
+            drawn = accuracy.plot_accuracy(table)
+        case "hparam":
+            drawn = accuracy.plot_hparam(table, {r.run_id: r.spec.hparams for r in loaded.finished})
+        case "noise":
+            drawn = epochs.plot_noise_rates(table, loaded.curves())
+        case "curves":
+            drawn = epochs.plot_curves(table, loaded.curves())
+        case "ranks":
+            drawn = critical_difference.plot_ranks(*rank_rows(table))
+    figure.save(drawn, path)
+    console.write(f"{path}\n")

@@ -1,0 +1,136 @@
+"""`pllbench run`."""
+
+import signal
+import sys
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from pllbench.cli.console import FAILED, INTERRUPTED, print_error, show_report, write
+from pllbench.cli.selection import DataDir, ResultsDir, SelectionFlags
+
+if TYPE_CHECKING:
+    from pllbench.grid.plan import PlannedRun
+    from pllbench.runner.engine import Engine
+    from pllbench.runner.progress import Display
+
+Device = Literal["auto", "cpu", "cuda"]
+EngineName = Literal["local", "ray"]
+
+
+def run(
+    flags: SelectionFlags,
+    noisy_candidates: Annotated[
+        bool,
+        typer.Option("--noisy-candidates", help="Allow sets without the true label."),
+    ] = False,
+    jobs: Annotated[
+        int | None,
+        typer.Option("--jobs", min=1, help="Runs at a time; one per core, 1 on a GPU by default."),
+    ] = None,
+    device: Annotated[Device, typer.Option("--device")] = "auto",
+    checkpoint_every: Annotated[
+        int, typer.Option("--checkpoint-every", min=1, help="Epochs between checkpoints.")
+    ] = 10,
+    timeout: Annotated[
+        float | None, typer.Option("--timeout", min=0, help="Seconds after which a run fails.")
+    ] = None,
+    engine: Annotated[
+        EngineName, typer.Option("--engine", help="Here, or on a Ray cluster.")
+    ] = "local",
+    address: Annotated[
+        str | None, typer.Option("--address", help="Of the Ray cluster; RAY_ADDRESS by default.")
+    ] = None,
+    gpus_per_run: Annotated[
+        float | None,
+        typer.Option("--gpus-per-run", min=0, max=1, help="With Ray; 1 where there are GPUs."),
+    ] = None,
+    results: ResultsDir = Path("results"),
+    data_dir: DataDir = Path("data"),
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the runs and their settings only.")
+    ] = False,
+) -> None:
+    """Execute the runs that have no record yet, and print their table."""
+    from rich.console import Console
+
+    from pllbench import api
+    from pllbench.runner.job import RunOptions
+    from pllbench.runner.progress import Display
+
+    where = api.EngineOptions(engine, device, jobs, timeout, address, gpus_per_run)
+    api.require_engine_options(where)
+    planned = flags.planned()
+    if dry_run:
+        show_plan(planned, results)
+        return
+    display = Display(Console(stderr=True))
+    options = RunOptions(results, data_dir, device, noisy_candidates, checkpoint_every)
+    with api.open_engine(where) as executing, _interruptible(executing, display):
+        summary = api.run(planned, executing, options, display)
+    if summary.done or summary.skipped:
+        from pllbench.reports.report import report_table
+
+        show_report(report_table(flags.load(results).table()))
+    sys.stdout.flush()
+    for failed, reason in summary.failed:
+        print_error(f"failed: {failed.title}: {reason}")
+    print_error(
+        f"{summary.done} done, {summary.skipped} were done before, {len(summary.failed)} failed"
+        + (f", {summary.left} left: the same command goes on" if summary.interrupted else "")
+    )
+    if summary.interrupted:
+        raise typer.Exit(INTERRUPTED)
+    if summary.failed:
+        raise typer.Exit(FAILED)
+
+
+@contextmanager
+def _interruptible(engine: "Engine", display: "Display") -> Iterator[None]:
+    """The first Ctrl-C asks the engine to stop, the second raises KeyboardInterrupt."""
+
+    def on_signal(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - signal's
+        if engine.stopping:
+            raise KeyboardInterrupt
+        display.stopping()
+        engine.stop()
+
+    previous = signal.signal(signal.SIGINT, on_signal)
+    # Ray's handler would abort with a stack dump.
+    terminated = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
+        signal.signal(signal.SIGTERM, terminated)
+
+
+def show_plan(planned: "Sequence[PlannedRun]", results: Path) -> None:
+    """Every cell with its seeds, how many of its runs are done, and its resolved settings."""
+    from pllbench.results import records
+
+    done = {run.spec.run_id for run in planned if records.is_done(results, run.spec)}
+    cells: dict[tuple[str, Hashable], list[PlannedRun]] = {}
+    for run in planned:
+        cells.setdefault((run.name, run.spec.cell), []).append(run)
+    for runs in cells.values():
+        spec = runs[0].spec
+        q = "" if spec.q is None else f" q={spec.q:g}"
+        seeds = ", ".join(str(run.spec.seed) for run in runs)
+        finished = sum(run.spec.run_id in done for run in runs)
+        where = f"{runs[0].label} on {spec.dataset}{q}"
+        write(f"{where}, seeds {seeds}: {finished} of {len(runs)} done\n")
+        parts = {"hparams": spec.hparams, "train": spec.train.model_dump(mode="json")}
+        parts["views"] = spec.views.model_dump(mode="json")
+        if spec.candidates:
+            parts["candidates"] = spec.candidates.read
+        if spec.holdout:
+            parts["holdout"] = {"share": spec.holdout}
+        for owner, values in parts.items():
+            write(f"  {owner}: {', '.join(f'{key}={value}' for key, value in values.items())}\n")
+    unique = {run.spec.run_id for run in planned}
+    write(f"{len(unique)} runs, {len(done)} done\n")

@@ -1,0 +1,59 @@
+"""`pllbench table`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from pllbench.cli.selection import Output, ResultsDir, SelectionFlags
+from pllbench.results.model_selection import DEFAULT_RULE, Select
+
+if TYPE_CHECKING:
+    from pllbench.reports.report import Report
+
+TableFormat = Literal["rich", "latex", "markdown", "csv", "json"]
+Source = Literal["paper"]
+
+
+def table(
+    flags: SelectionFlags,
+    results: ResultsDir = Path("results"),
+    form: Annotated[TableFormat, typer.Option("--format")] = "rich",
+    select: Annotated[
+        Literal[Select, "all"] | None,
+        typer.Option("--select", help="Rule that turns a run into one accuracy; last10 if none."),
+    ] = None,
+    compare: Annotated[
+        Source | None,
+        typer.Option("--compare", help="Published numbers to score the runs against."),
+    ] = None,
+    tests: Annotated[
+        str | None,
+        typer.Option("--tests", help="Test this method against the others.", metavar="METHOD"),
+    ] = None,
+    output: Output = None,
+) -> None:
+    """Print mean ± std of the runs of a selection, or of all records."""
+    from pllbench import api
+    from pllbench.cli import console
+    from pllbench.reports.formats.render import to_text
+    from pllbench.reports.report import report_table
+
+    if compare is not None and (tests is not None or select == "all"):
+        raise ValueError("--compare: neither with --tests nor with --select all")
+    if tests is not None and select == "all":
+        raise ValueError("--tests: needs one rule, so not with --select all")
+    loaded = flags.load(results)
+    report: Report
+    if compare is not None:
+        report = loaded.compare((select,) if select else api.REPRODUCTION)  # type: ignore[arg-type]
+    elif select == "all":
+        report = loaded.rules()
+    elif tests is not None:
+        report = loaded.tests(tests, select or DEFAULT_RULE)
+    else:
+        report = report_table(loaded.table(select or DEFAULT_RULE))
+    if form == "rich" and output is None:
+        console.show_report(report)
+    else:
+        console.write(to_text(report, form), output)

@@ -1,0 +1,88 @@
+"""Benchmark files: grids of runs, with variants and settings of their own."""
+
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from pllbench.grid.protocol import Datasets, Names, Rates, Setting, Variant, read_toml
+from pllbench.validation import StrictModel, did_you_mean
+
+DEFAULT_SEEDS = (0, 1, 2)
+
+
+class Grid(StrictModel):
+    """A product of methods, data sets, q and seeds, with settings of its own."""
+
+    methods: Names = ()
+    """Methods and variants."""
+    datasets: Datasets = ()
+    q: Rates = ()
+    """Noise rates; those of the protocol where empty."""
+    seeds: tuple[Annotated[int, Field(ge=0)], ...] = DEFAULT_SEEDS
+    protocol: str = ""
+    """Another benchmark, whose settings apply here before this grid's own."""
+    setting: tuple[Setting, ...] = ()
+
+
+class Benchmark(StrictModel):
+    """A benchmark file: grids, variants, and settings that hold in all its grids."""
+
+    name: str = ""
+    """Name by which the suite ships it; empty for a file of the user's."""
+    title: str = ""
+    source: str = ""
+    """Where the published numbers stand."""
+    note: str = ""
+    """Printed under every table of it."""
+    improvement: str = ""
+    """Method whose lead over the best of the others is a table's last row; none where empty."""
+    grey: Names = ()
+    """Methods whose rows are printed on grey."""
+    grid: tuple[Grid, ...]
+    setting: tuple[Setting, ...] = ()
+    variants: dict[str, Variant] = {}
+
+    @model_validator(mode="after")
+    def _layout_names_methods(self) -> Self:
+        methods = {name for grid in self.grid for name in grid.methods}
+        for key, names in (("improvement", (self.improvement,)), ("grey", self.grey)):
+            for name in filter(None, names):
+                if name not in methods:
+                    raise ValueError(f"{key} {name!r}: in no grid, {did_you_mean(name, methods)}")
+        return self
+
+
+def shipped(name: str, checkout: str) -> Path:
+    """Folder of data files: `name` in the installed package, else `checkout` in the repository."""
+    package = Path(__file__).parent.parent
+    installed = package / "_data" / name
+    return installed if installed.is_dir() else package.parent / checkout
+
+
+def benchmark_folder() -> Path:
+    """Folder of the benchmark files."""
+    return shipped("benchmarks", "benchmarks")
+
+
+def benchmark_names() -> list[str]:
+    """Names that --benchmark takes besides a file."""
+    return sorted(path.stem for path in benchmark_folder().glob("*.toml"))
+
+
+def load_benchmark(name: str) -> Benchmark:
+    """A benchmark by its name or by the path of its TOML file.
+
+    Raises:
+        ValueError: no such benchmark, or its file is wrong.
+    """
+    path = Path(name) if name.endswith(".toml") else benchmark_folder() / f"{name}.toml"
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        if name.endswith(".toml"):
+            raise ValueError(f"{path}: not readable ({error})") from error
+        hint = did_you_mean(name, benchmark_names())
+        raise ValueError(f"unknown benchmark {name!r}: {hint}") from None
+    benchmark = read_toml(path, text, Benchmark)
+    return benchmark.model_copy(update={"name": "" if name.endswith(".toml") else name})

@@ -1,0 +1,116 @@
+"""Plots over epochs: noise rates of the pseudo labels, test accuracy."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from pllbench.reports.plots.figure import DrawPanel, LineStyles, draw_panels, style_rows
+from pllbench.reports.table import Block, Cell, Column, Row, Table
+from pllbench.results.curves import Curves
+
+CurvesById = Mapping[str, Curves]
+"""Per-epoch columns of runs, by run_id."""
+
+
+def plot_noise_rates(table: Table, columns: CurvesById) -> Figure:
+    """Class and pairwise noise rate of the pseudo labels over epochs: a line of panels a column.
+
+    Lines are means over seeds, bands their sample std.
+
+    Raises:
+        ValueError: no method here has pseudo labels.
+    """
+    rates = (("class_noise", "class noise rate (%)"), ("pairwise_noise", "pairwise noise rate (%)"))
+    panels = []
+    for block in table.blocks:
+        for column in block.columns:
+            rows = _rows(block, column)
+            if any(_stack(cell, columns, "class_noise") is not None for _, cell in rows):
+                title = ", ".join((block.title, *block.header(column)))
+                panels += [_over_epochs(title, rows, columns, rate) for rate in rates]
+    if not panels:
+        raise ValueError("no run here has pseudo labels, so there are no noise rates to plot")
+    figure = draw_panels(panels, style_rows(table), across=2)
+    for pair in zip(figure.axes[::2], figure.axes[1::2], strict=True):  # one scale to compare on
+        top = max(axes.get_ylim()[1] for axes in pair)
+        for axes in pair:
+            axes.set_ylim(0, top)
+    return figure
+
+
+def plot_curves(table: Table, columns: CurvesById) -> Figure:
+    """Test accuracy over epochs: a panel a column, lines the mean over seeds, bands their std.
+
+    The lower limit of the axis leaves out the first twentieth of the epochs.
+    """
+    panels = []
+    for block in table.blocks:
+        for column in block.columns or [None]:
+            title = ", ".join((block.title, *(block.header(column) if column else ())))
+            rows = _rows(block, column)
+            panels.append(_over_epochs(title, rows, columns, ("accuracy", "test accuracy (%)")))
+    return draw_panels(panels, style_rows(table), across=3)
+
+
+def _rows(block: Block, column: Column | None) -> list[tuple[Row, Cell]]:
+    """Rows with runs in `column`, references included."""
+    return [
+        (row, cell)
+        for row in block.rows
+        for cell in row.cells
+        if cell and cell.run_ids and (row.reference or cell.column == column)
+    ]
+
+
+def _over_epochs(
+    title: str, rows: Sequence[tuple[Row, Cell]], columns: CurvesById, curve: tuple[str, str]
+) -> DrawPanel:
+    """A panel of one curve, given by the name of its column and the label of its axis.
+
+    Runs of several lengths are drawn over the percentage of their epochs, at which their schedules
+    correspond.
+    """
+    name, axis_label = curve
+    equal_length = len({cell.epochs for _, cell in rows}) == 1
+
+    def draw(axes: Axes, styles: LineStyles) -> set[str]:
+        drawn, settled = set(), []
+        for i, (row, cell) in enumerate(rows):
+            runs = _stack(cell, columns, name)
+            if runs is None:
+                continue
+            drawn.add(row.label)
+            style = styles[row.label]
+            mean = runs.mean(axis=0)
+            epochs = np.arange(1, len(mean) + 1) * (1 if equal_length else 100 / len(mean))
+            every = max(1, len(epochs) // 6)
+            start = every * i // max(1, len(rows))  # markers of different lines do not coincide
+            axes.plot(epochs, mean, **style.options, markevery=(start, every))
+            settled.append(mean[len(epochs) // 20 :].min())
+            if len(runs) > 1:
+                std = runs.std(axis=0, ddof=1)
+                settled.append((mean - std)[len(epochs) // 20 :].min())
+                axes.fill_between(
+                    epochs, mean - std, mean + std, color=style.colour, alpha=0.15, linewidth=0
+                )
+        if name == "accuracy" and settled:  # leave out the steep rise of the first epochs
+            low, top = min(settled), axes.get_ylim()[1]
+            axes.set_ylim(bottom=max(axes.get_ylim()[0], low - 0.05 * (top - low)))
+        axes.set_title(title)
+        axes.set_xlabel("epoch" if equal_length else "share of the epochs (%)")
+        axes.set_ylabel(axis_label)
+        return drawn
+
+    return draw
+
+
+def _stack(cell: Cell, columns: CurvesById, name: str) -> npt.NDArray[np.float64] | None:
+    """A column of a cell's runs in percent, [n, epochs]; None where it has no values."""
+    curves = [columns[run_id].get(name) for run_id in cell.run_ids]
+    runs = [100 * curve for curve in curves if curve is not None]
+    if len(runs) < len(curves) or all(np.isnan(run).all() for run in runs):
+        return None
+    return np.stack(runs)

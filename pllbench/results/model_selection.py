@@ -1,0 +1,67 @@
+"""Selection rules: how the epochs of a run become one accuracy."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from pllbench.results.curves import Curves
+
+Select = Literal["covering_rate", "approximated_accuracy", "last", "last10", "oracle"]
+"""Name of a rule."""
+
+DEFAULT_RULE: Select = "last10"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How a rule is printed.
+
+    Attributes:
+        header: of its column.
+        words: what it takes, in words.
+    """
+
+    header: str
+    words: str
+
+
+RULES: Mapping[Select, Rule] = {
+    "covering_rate": Rule(
+        "Covering rate", "at the epoch with the highest covering rate on the hold-out"
+    ),
+    "approximated_accuracy": Rule(
+        "Approximated accuracy",
+        "at the epoch with the highest approximated accuracy on the hold-out",
+    ),
+    "last": Rule("last", "last epoch"),
+    "last10": Rule("last10", "mean of the last 10 epochs"),
+    "oracle": Rule("Oracle (diagnostic)", "oracle (best test epoch): a diagnostic, not a result"),
+}
+"""Rules in printed order: those without clean labels first, the oracle, which looks at the test
+set, last."""
+
+
+def last_epochs(curve: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> float:
+    """Mean of the last ten epochs of a column, of all epochs of a shorter one."""
+    return float(curve[-10:].mean())
+
+
+def choose(curves: "Curves") -> tuple[dict[Select, float], dict[Select, int]]:
+    """Test accuracy under every rule that the columns of a run allow, and the epochs chosen.
+
+    The hold-out's rules need its columns. There the other criterion breaks ties, then the later
+    epoch wins.
+    """
+    import numpy as np  # commands name the rules in --help, which shall be fast
+
+    test = curves["accuracy"]
+    epochs: dict[Select, int] = {"oracle": int(test.argmax())}
+    if "covering_rate" in curves:
+        covering, approximated = curves["covering_rate"], curves["approximated_accuracy"]
+        epochs["covering_rate"] = int(np.lexsort((approximated, covering))[-1])
+        epochs["approximated_accuracy"] = int(np.lexsort((covering, approximated))[-1])
+    accuracy: dict[Select, float] = {"last": float(test[-1]), "last10": last_epochs(test)}
+    return accuracy | {rule: float(test[epoch]) for rule, epoch in epochs.items()}, epochs

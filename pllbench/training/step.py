@@ -1,0 +1,29 @@
+"""One training step, in two halves: the trainer, the checks of methods and the tools share it."""
+
+from typing import Any
+
+import torch
+
+from pllbench.method import Batch, Method, Step
+
+
+def take_gradient(method: Method[Any], batch: Batch) -> Step:
+    """The loss of a batch, and its gradient in the parameters; no parameter changes."""
+    step = method.loss(batch)
+    method.zero_grad(set_to_none=True)
+    step.loss.backward()
+    return step
+
+
+def update(method: Method[Any], batch: Batch, optimizer: torch.optim.Optimizer) -> None:
+    """Move the parameters along the gradient of a batch, and let the method see the new ones."""
+    optimizer.step()
+    with torch.no_grad():
+        method.after_step(batch)
+
+
+def take_step(method: Method[Any], batch: Batch, optimizer: torch.optim.Optimizer) -> Step:
+    """Both halves; gives what `Method.loss` gave."""
+    step = take_gradient(method, batch)
+    update(method, batch, optimizer)
+    return step

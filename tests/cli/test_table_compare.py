@@ -1,0 +1,91 @@
+"""`pllbench table --compare paper`."""
+
+import csv
+import io
+import json
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tests.commands import pllbench
+from tests.factories import of_benchmark, store
+
+CC = [93.0, 94.0, 93.4, 92.8, 94.4]
+"""Ours on CNAE-9 at q = 0.1, where the paper has 93.673 +- .218 of 3 runs."""
+
+
+@pytest.fixture(scope="module")
+def cnae9(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two cells of CNAE-9's table: CC agrees with the paper, AsyCo (86.728 +- .787) does not."""
+    runs = of_benchmark("cnae9", {("cc", 0.1): CC, ("asyco", 0.7): [70, 71, 72, 73, 74]})
+    return store(tmp_path_factory.mktemp("cnae9"), runs)
+
+
+COMPARE = ["table", "--benchmark", "cnae9", "--compare", "paper", "--results"]
+
+
+def test_json_and_csv_of_a_comparison(cnae9: Path) -> None:
+    entries = json.loads(pllbench(*COMPARE, cnae9, "--format", "json").out)
+    assert len(entries) == 2 * 29, "every number of the table, under last10 and last"
+    counts = Counter((entry["select"], entry["verdict"]) for entry in entries)
+    for rule in ("last10", "last"):
+        assert [counts[rule, v] for v in ("agrees", "differs", "not run")] == [1, 1, 27]
+    [cc, *_] = [entry for entry in entries if entry["verdict"] == "agrees"]
+    theirs = np.array([202, 202, 203]) / 216 * 100  # what the paper's digits are made of
+    interval = stats.ttest_ind(CC, theirs, equal_var=False).confidence_interval(0.95)
+    assert (cc["method"], cc["q"], cc["n"], cc["published_n"]) == ("cc", 0.1, 5, 3)
+    assert cc["published_std"] == pytest.approx(0.218 * (3 / 2) ** 0.5)
+    assert cc["mean"] == pytest.approx(np.mean(CC))
+    assert cc["difference"] == pytest.approx(np.mean(CC) - 93.673)
+    assert (cc["low"], cc["high"]) == pytest.approx(tuple(interval), abs=0.005)
+    lines = list(csv.DictReader(io.StringIO(pllbench(*COMPARE, cnae9, "--format", "csv").out)))
+    assert [line["verdict"] for line in lines] == [entry["verdict"] for entry in entries]
+    assert [line["run_ids"].split() for line in lines] == [entry["run_ids"] for entry in entries]
+
+
+@pytest.mark.parametrize(
+    ("form", "cc", "asyco"),
+    [
+        (
+            "rich",
+            "CC 0.1 93.67 ± 0.27 5/3 93.52 ± 0.67 -0.15 [-0.99, +0.69] agrees",
+            "AsyCo 0.7 86.73 ± 0.96 5/3 72.00 ± 1.58 -14.73 [-16.94, -12.52] differs",
+        ),
+        (
+            "markdown",
+            r"| CC | 0.1 | 93.67 ± 0.27 | 5/3 | 93.52 ± 0.67 | -0.15 \[-0.99, +0.69\] | agrees |",
+            r"| 72.00 ± 1.58 | -14.73 \[-16.94, -12.52\] | differs |",
+        ),
+        (
+            "latex",
+            r"& 93.67 $\pm$ 0.27 & 5/3 & 93.52 $\pm$ 0.67 & $-$0.15 [$-$0.99, +0.69] & agrees",
+            r"& 72.00 $\pm$ 1.58 & $-$14.73 [$-$16.94, $-$12.52] & differs",
+        ),
+    ],
+)
+def test_a_comparison_for_readers(
+    cnae9: Path, form: str, cc: str, asyco: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    text = " ".join(pllbench(*COMPARE, cnae9, "--format", form).out.split())
+    assert cc in text
+    assert asyco in text
+    assert "last10: 1 agree, 1 differ, 0 too few, 27 not run." in text
+    assert "found by comparing with the published test numbers" in text
+
+
+def test_a_comparison_under_one_rule(cnae9: Path) -> None:
+    entries = json.loads(pllbench(*COMPARE, cnae9, "--select", "oracle", "--format", "json").out)
+    assert {entry["select"] for entry in entries} == {"oracle"}
+
+
+def test_all_tables_of_the_paper(cnae9: Path) -> None:
+    page = pllbench("table", "--compare", "paper", "--format", "markdown", "--results", cnae9).out
+    assert "| cnae9 | 29 | 27 | 0 | 1 | 1 | 1 | 1 |" in page
+    assert "| All | 186 | 184 | 0 | 1 | 1 | 1 | 1 |" in page
+    assert page.count("## ") == 2, "the counts, and the one table of which something has run"
+    assert page.count(r"uniform\_images") == 1
+    assert "10 runs on cpu" in page

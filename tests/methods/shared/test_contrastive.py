@@ -1,0 +1,76 @@
+"""Prototypes and contrastive losses: worked examples of docs/methods/pico.md, and slow twins."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it by
+from torch import Tensor
+
+from pllbench_methods.shared.contrastive import (
+    instance_contrast,
+    supervised_contrast,
+    updated_prototypes,
+)
+from tests.methods.fakes import normal
+
+
+def test_first_update_of_a_prototype() -> None:
+    query = torch.tensor([[0.6, 0.8]])
+    result = updated_prototypes(torch.zeros(1, 2), query, torch.tensor([0]), 0.99)
+    torch.testing.assert_close(result, query, atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("each", "expected"), [(False, [0.999794, 0.020300]), (True, [0.999796, 0.020198])]
+)
+def test_two_updates_of_a_prototype(each: bool, expected: list[float]) -> None:
+    start, queries = torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0], [0.0, 1.0]])
+    result = updated_prototypes(start, queries, torch.tensor([0, 0]), 0.99, each)
+    torch.testing.assert_close(result, torch.tensor([expected]), atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("each", [False, True])
+def test_prototypes_equal_a_slow_twin_in_batch_order(each: bool) -> None:
+    prototypes = F.normalize(normal(4, 3), dim=1)
+    prototypes[3] = 0  # a class that is not seen stays zero
+    queries, pseudo = (
+        F.normalize(normal(9, 3, seed=1), dim=1),
+        torch.tensor([0, 1, 0, 2, 2, 0, 1, 2, 0]),
+    )
+    twin = prototypes.double().numpy().copy()
+    for label, query in zip(pseudo.tolist(), queries.double().numpy(), strict=True):
+        twin[label] = 0.9 * twin[label] + 0.1 * query
+        if each:
+            twin[label] /= np.linalg.norm(twin[label])
+    twin[:3] /= np.linalg.norm(twin[:3], axis=1, keepdims=True)
+    result = updated_prototypes(prototypes, queries, pseudo, 0.9, each)
+    np.testing.assert_allclose(result.numpy(), twin, rtol=1e-5, atol=1e-6)
+
+
+def test_supervised_contrast() -> None:
+    query = torch.tensor([[1.0, 0.0]])
+    pool = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
+    positive = torch.tensor([[True, True, True, False]])
+    loss = supervised_contrast(query, pool, positive, temperature=1.0)
+    assert loss.item() == pytest.approx(0.907606, abs=1e-6)
+    assert loss.item() == pytest.approx(math.log(math.e + 1 + 1 / math.e) - 0.5, abs=1e-6)
+
+
+def test_instance_contrast() -> None:
+    query = torch.tensor([[1.0, 0.0]])
+    queue = torch.tensor([[0.0, 1.0], [-1.0, 0.0]])
+    loss = instance_contrast(query, query, queue, temperature=1.0)
+    assert loss.item() == pytest.approx(0.407606, abs=1e-6)
+
+
+def test_gradient_flows_through_queries_in_the_pool() -> None:
+    query = F.normalize(normal(3, 4), dim=1).double().requires_grad_()
+    key = F.normalize(normal(3, 4, seed=1), dim=1).double()
+    positive = torch.tensor([[0, 1, 0, 1, 1, 0], [1, 0, 0, 1, 1, 0], [0, 0, 0, 0, 0, 1]]).bool()
+
+    def loss(anchors: Tensor) -> Tensor:
+        return supervised_contrast(anchors, torch.cat([anchors, key]), positive, 0.5)
+
+    assert torch.autograd.gradcheck(loss, query)

@@ -1,0 +1,45 @@
+"""The critical-difference diagram."""
+
+from pathlib import Path
+
+import pytest
+
+from pllbench.reports.plots.critical_difference import cliques, plot_ranks
+from pllbench.reports.plots.figure import save
+from pllbench.reports.statistics import rank
+
+
+@pytest.mark.parametrize(
+    ("averages", "distance", "expected"),
+    [
+        ([1, 2, 3, 4], 1.5, [(1, 2), (2, 3), (3, 4)]),
+        ([1, 2, 3, 4], 2.5, [(1, 3), (2, 4)]),
+        ([1, 2, 3, 4], 5, [(1, 4)]),
+        ([1, 2, 3, 4], 1, []),
+        ([1.5, 1.5, 3], 1, [(1.5, 1.5)]),
+    ],
+)
+def test_bars_join_the_longest_runs_that_do_not_differ(
+    averages: list[float], distance: float, expected: list[tuple[float, float]]
+) -> None:
+    assert cliques(averages, distance) == expected
+
+
+def test_every_method_is_named_with_its_rank(tmp_path: Path) -> None:
+    names = [f"method {i}" for i in range(8)]
+    ranks = rank({name: [90.0 - i, 80.0 - i, 70.0 - i, 60.0 - i] for i, name in enumerate(names)})
+    figure = plot_ranks(ranks, ["A note."])
+    texts = [text.get_text() for text in figure.axes[0].texts]
+    assert "CD = 5.25" in texts
+    assert "method 0  1.00" in texts
+    assert "8.00  method 7" in texts
+    assert figure.texts[0].get_text() == "A note."
+    save(figure, tmp_path / "ranks.png")
+
+
+def test_equal_diagrams_are_equal_files(tmp_path: Path) -> None:
+    ranks = rank({"a": [3.0, 3.0], "b": [2.0, 3.0], "c": [1.0, 1.0]})
+    paths = [tmp_path / f"{i}.svg" for i in range(2)]
+    for path in paths:
+        save(plot_ranks(ranks), path)
+    assert paths[0].read_bytes() == paths[1].read_bytes()

@@ -1,0 +1,65 @@
+"""Average ranks of a table's rows over data sets."""
+
+from dataclasses import replace
+
+from pllbench.reports.aggregate import build_table
+from pllbench.reports.ranks import rank_rows, tabulate_ranks
+from tests.factories import PROTOCOL, make_plan, make_records, on_other_sets
+from tests.reports.examples import texts, three_data_sets
+
+
+def test_the_noise_rates_of_a_data_set_are_one_block() -> None:
+    ranks, notes = rank_rows(build_table(three_data_sets(), PROTOCOL))
+    assert ranks.num_blocks == 3
+    assert ranks.by_block == {"CC": (2, 1, 1.5), "RC": (1, 2, 1.5), "PRODEN": (3, 3, 3)}
+    assert ranks.average == {"CC": 1.5, "RC": 1.5, "PRODEN": 3.0}
+    assert any("k = 3 over N = 3: 1.91" in note for note in notes)
+
+
+def test_a_setting_on_one_data_set_does_not_change_the_name_in_the_ranks() -> None:
+    records = [r for r in three_data_sets() if r.spec.dataset != "lost"]
+    for method in ("cc", "rc", "proden"):
+        records += make_records([50], method=method, dataset="lost", q=None, train={"lr": 0.05})
+    assert set(rank_rows(build_table(records, PROTOCOL))[0].average) == {"CC", "RC", "PRODEN"}
+
+
+def test_absence_is_not_rewarded() -> None:
+    records = [r for r in three_data_sets() if (r.spec.method, r.spec.dataset) != ("rc", "lost")]
+    ranks, notes = rank_rows(build_table(records, PROTOCOL))
+    assert set(ranks.average) == {"CC", "PRODEN"}
+    assert notes[-1] == "Left out, since runs are missing or on other candidate sets: RC."
+
+
+def test_rows_that_share_their_runs_are_ranked_once() -> None:
+    records = three_data_sets()
+    planned = make_plan([record.spec for record in records])
+    planned += [replace(run, name="again", label="RC again") for run in planned if run.name == "rc"]
+    ranks, notes = rank_rows(build_table(records, PROTOCOL, planned=planned))
+    assert ranks.average == {"CC": 1.5, "RC": 1.5, "PRODEN": 3.0}
+    assert "Rows that share their runs are ranked once: RC again as RC." in notes
+
+
+def test_one_split_that_is_easy_is_no_rank() -> None:
+    records = three_data_sets()
+    for dataset, mean in (("digits", 99.0), ("birdsong", 99.0), ("lost", 99.0)):
+        for q in (0.3, 0.7) if dataset == "digits" else (None,):
+            runs = make_records([mean, mean], method="dpll", dataset=dataset, q=q)
+            records += on_other_sets(runs)
+    ranks, notes = rank_rows(build_table(records, PROTOCOL))
+    assert ranks.average == {"CC": 1.5, "RC": 1.5, "PRODEN": 3.0}
+    assert notes[-1].endswith(": DPLL.")
+
+
+def test_too_few_data_sets_are_said_to_be_too_few() -> None:
+    records = [r for r in three_data_sets() if r.spec.dataset == "lost"]
+    assert "N is too small" in " ".join(rank_rows(build_table(records, PROTOCOL))[1])
+
+
+def test_ranks_are_printed_best_first_with_those_of_each_data_set() -> None:
+    table = tabulate_ranks(build_table(three_data_sets(), PROTOCOL))
+    assert table.headers == (("Method",), ("Average rank",), ("Digits",), ("BirdSong",), ("Lost",))
+    assert list(map(texts, table.rows)) == [
+        ("CC", "1.50", "2", "1", "1.5"),
+        ("RC", "1.50", "1", "2", "1.5"),
+        ("PRODEN", "3.00", "3", "3", "3"),
+    ]

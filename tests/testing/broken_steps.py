@@ -1,0 +1,150 @@
+"""Methods whose declaration, step, learning or prediction is wrong in one respect."""
+
+from collections.abc import Mapping
+
+import torch
+import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it by
+from pydantic import ConfigDict
+from torch import Tensor
+
+from pllbench.method import Batch, Hparams, Problem, Step
+from tests.testing.correct_methods import Minimal
+
+
+class VersionZero(Minimal):
+    version = 0
+
+
+class UnknownLabels(Minimal):
+    labels = "both"  # type: ignore[assignment]
+
+
+class UndocumentedHparams(Hparams):
+    alpha: float = 1.0
+
+
+class Undocumented(Minimal):
+    hparams_type = UndocumentedHparams
+
+
+class NotFrozenHparams(Hparams):
+    model_config = ConfigDict(frozen=False)
+
+
+class NotFrozen(Minimal):
+    hparams_type = NotFrozenHparams
+
+
+class RequiredHparams(Hparams):
+    alpha: float
+    """It has no default."""
+
+
+class Required(Minimal):
+    hparams_type = RequiredHparams
+
+
+class UnknownView(Minimal):
+    @property
+    def views(self) -> tuple[str, ...]:
+        return ("weak", "stronk")
+
+
+class PseudoOutside(Minimal):
+    """The pseudo label is the best of all classes, not of the candidates."""
+
+    def loss(self, batch: Batch) -> Step:
+        return Step(super().loss(batch).loss, self.network(batch.x[0])[0].argmax(1))
+
+
+class PseudoColumn(Minimal):
+    def loss(self, batch: Batch) -> Step:
+        step = super().loss(batch)
+        return Step(step.loss, batch.candidates.long().argmax(1).flip(0).sort().values[:1])
+
+
+class LogWithGradient(Minimal):
+    def loss(self, batch: Batch) -> Step:
+        loss = super().loss(batch).loss
+        return Step(loss, logs={"again": loss})
+
+
+class LossOfOneElement(Minimal):
+    def loss(self, batch: Batch) -> Step:
+        return Step(super().loss(batch).loss[None])
+
+
+class WritesToProblem(Minimal):
+    """Takes wrong candidates out of the sets that belong to the trainer."""
+
+    def __init__(self, problem: Problem, hparams: Hparams) -> None:
+        super().__init__(problem, hparams)
+        self.problem = problem
+
+    def after_step(self, batch: Batch) -> None:
+        best = self.network(batch.x[0])[0].masked_fill(~batch.candidates, -torch.inf).argmax(1)
+        self.problem.candidates[batch.index] = F.one_hot(best, self.problem.num_classes).bool()
+
+
+class NoGradient(Minimal):
+    def loss(self, batch: Batch) -> Step:
+        return Step(super().loss(batch).loss.detach())
+
+
+class Majority(Minimal):
+    """Always predicts class 0, which is the most frequent one."""
+
+    def predict(self, x: Tensor) -> Tensor:
+        return super().predict(x) * 0 + torch.tensor([1.0, 0.0, 0.0, 0.0, 0.0])
+
+
+class WrongWay(Minimal):
+    """Learns that the label is no candidate."""
+
+    def weights(self, batch: Batch) -> Tensor:
+        return (~batch.candidates).float()
+
+
+class OneColumnMore(Minimal):
+    """Has a score for "none of these"."""
+
+    def predict(self, x: Tensor) -> Tensor:
+        return F.pad(super().predict(x), (0, 1), value=-100.0)
+
+
+class BatchCentred(Minimal):
+    """Scores of a row depend on the rows beside it."""
+
+    def predict(self, x: Tensor) -> Tensor:
+        scores = super().predict(x)
+        return scores - scores.mean(0)
+
+
+class Squeezed(Minimal):
+    """Loses the dimension of a batch of one row."""
+
+    def predict(self, x: Tensor) -> Tensor:
+        return super().predict(x).squeeze()
+
+
+class RandomScores(Minimal):
+    def predict(self, x: Tensor) -> Tensor:
+        scores = super().predict(x)
+        return scores + 0.01 * torch.rand_like(scores)
+
+
+class CountsPredictions(Minimal):
+    count: Tensor
+
+    def __init__(self, problem: Problem, hparams: Hparams) -> None:
+        super().__init__(problem, hparams)
+        self.register_buffer("count", torch.tensor(0))
+
+    def predict(self, x: Tensor) -> Tensor:
+        self.count.add_(1)
+        return super().predict(x)
+
+
+class ShortExtra(Minimal):
+    def extra_predictions(self, x: Tensor) -> Mapping[str, Tensor]:
+        return {"half": self.predict(x)[:, :2]}

@@ -1,0 +1,164 @@
+"""The conformance suite can fail: each check has methods that are wrong in its one respect."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it by
+
+from pllbench.method import Method
+from pllbench.spec import RunSpec
+from pllbench.testing import Check, checks, method_checks
+from pllbench.training.task import Task
+from pllbench.training.trainer import Outcome, train
+from tests.testing import broken_numbers, broken_state, broken_steps
+from tests.testing.correct_methods import Full, Minimal, Supervised
+
+DECLARED = "declares itself properly"
+STEP = "returns a proper step"
+LEARNS = "learns a toy problem"
+PREDICTS = "predicts each row by itself"
+STATE = "keeps all state in state_dict"
+RESUMES = "resumes bit-exactly from a checkpoint"
+EXTREMES = "is finite at extreme logits"
+SETS = "takes singleton and full candidate sets"
+LAST = "takes a last batch of one row"
+LARGE = "takes a batch larger than the data set"
+SINGLE = "runs for a single epoch"
+LABELS = "never sees true labels"
+ALL = {
+    *(DECLARED, STEP, LEARNS, PREDICTS, STATE, RESUMES),
+    *(EXTREMES, SETS, LAST, LARGE, SINGLE, LABELS),
+}
+
+
+def failures(cls: type[Method[Any]]) -> dict[str, str]:
+    """Reasons by name of the checks that a method fails."""
+    reasons = {}
+    for check in method_checks(cls):
+        try:
+            check.run()
+        except AssertionError as error:
+            reasons[check.name] = str(error)
+    return reasons
+
+
+@pytest.mark.parametrize("cls", [Minimal, Supervised, Full])
+def test_correct_methods_pass(cls: type[Method[Any]]) -> None:
+    assert failures(cls) == {}
+
+
+def test_all_checks_apply_but_that_of_labels_to_supervised_references() -> None:
+    assert {check.name for check in method_checks(Minimal)} == ALL
+    assert {check.name for check in method_checks(Supervised)} == ALL - {LABELS}
+
+
+BROKEN: dict[type[Method[Any]], set[str]] = {
+    broken_steps.VersionZero: {DECLARED},
+    broken_steps.UnknownLabels: {DECLARED},
+    broken_steps.Undocumented: {DECLARED},
+    broken_steps.NotFrozen: {DECLARED},
+    broken_steps.Required: ALL,  # nothing can be made with default hyperparameters
+    broken_steps.UnknownView: ALL,
+    broken_steps.PseudoOutside: {STEP},
+    broken_steps.PseudoColumn: {STEP},
+    broken_steps.LogWithGradient: {STEP},
+    broken_steps.LossOfOneElement: {STEP},
+    broken_steps.WritesToProblem: {STEP, STATE, RESUMES, LABELS},  # later runs find other sets
+    broken_steps.NoGradient: ALL - {DECLARED},
+    broken_steps.Majority: {LEARNS},
+    broken_steps.WrongWay: {LEARNS},
+    broken_steps.OneColumnMore: {PREDICTS},
+    broken_steps.BatchCentred: {PREDICTS},
+    broken_steps.Squeezed: {PREDICTS},
+    broken_steps.RandomScores: {PREDICTS, STATE},
+    broken_steps.CountsPredictions: {PREDICTS},
+    broken_steps.ShortExtra: {PREDICTS},
+    broken_state.PlainConfidence: {STATE, RESUMES},
+    broken_state.PlainConstant: {STATE},
+    broken_state.UnsavedBuffer: {STATE},
+    broken_state.StepCounter: {STATE, RESUMES},
+    broken_state.IdleCounter: {STATE},
+    broken_state.History: {STATE, RESUMES},
+    broken_state.PlainModules: {STATE, RESUMES},
+    broken_state.NumpyGenerator: {STATE, RESUMES},
+    broken_state.NumpyGlobal: {STATE, RESUMES, LABELS},
+    broken_state.LateBuffer: {STATE, RESUMES},
+    broken_state.ForeignState: {RESUMES},
+    broken_numbers.NaiveLog: {EXTREMES},
+    broken_numbers.NaNGradient: {EXTREMES},
+    broken_numbers.Complementary: {SETS},
+    broken_numbers.Standardised: {LAST},
+    broken_numbers.SmallQueue: {LARGE},
+    broken_numbers.LastEpochIsOne: {SINGLE},
+    broken_numbers.FrameReader: {LABELS},
+}
+"""The checks that each method must fail; it must pass all others."""
+
+
+@pytest.mark.parametrize("cls", BROKEN)
+def test_a_broken_method_fails_the_checks_that_it_should(cls: type[Method[Any]]) -> None:
+    reasons = failures(cls)
+    assert reasons.keys() == BROKEN[cls], reasons
+
+
+def as_candidates(task: Task) -> Task:
+    return replace(task, candidates=F.one_hot(task.y, task.candidates.shape[1]).bool())
+
+
+def as_feature(task: Task) -> Task:
+    return replace(task, x=torch.cat([task.x[:, :-1], task.y[:, None]], 1))
+
+
+def as_order(task: Task) -> Task:
+    order = task.y.argsort(stable=True)
+    return replace(task, x=task.x[order], candidates=task.candidates[order], y=task.y[order])
+
+
+@pytest.mark.parametrize("leak", [as_candidates, as_feature, as_order])
+def test_a_trainer_that_leaks_true_labels_fails_the_check_of_labels(
+    leak: Callable[[Task], Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The method is right, and yet it comes to know the true labels."""
+
+    def leaking(spec: RunSpec, cls: type[Method[Any]], task: Task) -> Outcome:
+        return train(spec, cls, leak(task))
+
+    monkeypatch.setattr(checks, "train", leaking)
+    (check,) = (check for check in method_checks(Minimal) if check.name == LABELS)
+    with pytest.raises(AssertionError, match="changes with the true labels"):
+        check.run()
+
+
+def raising(error: BaseException) -> Check:
+    def verify() -> None:
+        raise error
+
+    return Check("fails", verify)
+
+
+def test_whatever_a_method_raises_is_a_failure_with_one_line() -> None:
+    with pytest.raises(AssertionError) as caught:
+        raising(OSError("no\n  disk")).run()
+    assert str(caught.value) == "it raises OSError: no disk"
+    with pytest.raises(AssertionError, match=r"^it raises AssertionError: shapes differ$"):
+        raising(AssertionError("shapes\n  differ")).run()
+    with pytest.raises(KeyboardInterrupt):
+        raising(KeyboardInterrupt()).run()
+
+
+def test_a_check_reads_as_its_name() -> None:
+    assert str(Check("learns", lambda: None)) == "learns"
+
+
+def test_a_check_neither_reads_nor_moves_the_global_generator() -> None:
+    drawn: list[float] = []
+    check = Check("draws", lambda: drawn.append(torch.rand(()).item()))
+    before = torch.get_rng_state()
+    check.run()
+    assert torch.equal(torch.get_rng_state(), before)
+    torch.rand(())
+    check.run()
+    assert drawn[0] == drawn[1]
