@@ -1,6 +1,6 @@
 """Methods of a throw-away plug-in: a plain one, and some that go wrong on purpose.
 
-`plugins.install` copies this file. A method goes wrong only while a file `broken` lies beside the
+`plugins.installed` copies this file. A method goes wrong only while a file `broken` lies beside the
 copy, so a test mends all of them by removing it.
 """
 
