@@ -1,7 +1,6 @@
 """`pllbench run`."""
 
 import signal
-import sys
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,8 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pllbench.cli.console import FAILED, INTERRUPTED, print_error, show_report, write
-from pllbench.cli.selection import DataDir, ResultsDir, SelectionFlags
+from pllbench.cli.console import (
+    FAILED,
+    INTERRUPTED,
+    TolerantConsole,
+    print_error,
+    show_report,
+    write,
+)
+from pllbench.cli.selection import DataDir, ResultsDirs, SelectionFlags
+from pllbench.validation import FieldError
 
 if TYPE_CHECKING:
     from pllbench.grid.plan import PlannedRun
@@ -49,34 +56,34 @@ def run(
         float | None,
         typer.Option("--gpus-per-run", min=0, max=1, help="With Ray; 1 where there are GPUs."),
     ] = None,
-    results: ResultsDir = Path("results"),
+    results: ResultsDirs = [Path("results")],
     data_dir: DataDir = Path("data"),
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the runs and their settings only.")
     ] = False,
 ) -> None:
     """Execute the runs that have no record yet, and print their table."""
-    from rich.console import Console
-
     from pllbench import api
     from pllbench.runner.job import RunOptions
+    from pllbench.runner.open_engine import EngineOptions, open_engine, require_engine_options
     from pllbench.runner.progress import Display
 
-    where = api.EngineOptions(engine, device, jobs, timeout, address, gpus_per_run)
-    api.require_engine_options(where)
+    where = EngineOptions(engine, device, jobs, timeout, address, gpus_per_run)
+    require_engine_options(where)
+    if len(results) > 1:
+        raise FieldError("results", "run writes into one folder")
     planned = flags.planned()
     if dry_run:
-        show_plan(planned, results)
+        show_plan(planned, results[0])
         return
-    display = Display(Console(stderr=True))
-    options = RunOptions(results, data_dir, device, noisy_candidates, checkpoint_every)
-    with api.open_engine(where) as executing, _interruptible(executing, display):
+    display = Display(TolerantConsole(stderr=True))
+    options = RunOptions(results[0], data_dir, device, noisy_candidates, checkpoint_every)
+    with open_engine(where) as executing, _interruptible(executing, display):
         summary = api.run(planned, executing, options, display)
     if summary.done or summary.skipped:
         from pllbench.reports.report import report_table
 
         show_report(report_table(flags.load(results).table()))
-    sys.stdout.flush()
     for failed, reason in summary.failed:
         print_error(f"failed: {failed.title}: {reason}")
     print_error(
