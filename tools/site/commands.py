@@ -50,8 +50,9 @@ def options(name: str) -> str:
     usage = " ".join(context.get_usage().split()).removeprefix("Usage: ")
     parts = [command.help, code(usage)]
     for title in sorted(panels, key=_PANELS.index):
-        head = "argument" if title == "Arguments" else "option"
-        parts += [f"## {title}", table((head, "meaning", "range, default"), panels[title])]
+        heads = ["argument" if title == "Arguments" else "option", "meaning", "range, default"]
+        used = 3 if any(row[2] for row in panels[title]) else 2
+        parts += [f"## {title}", table(heads[:used], [row[:used] for row in panels[title]])]
     return "\n\n".join(parts)
 
 
@@ -64,4 +65,4 @@ def _panel(parameter: Any) -> str:
 
 def _row(text: str, name: str, said: str) -> Sequence[str]:
     """Name with its values, meaning, and what typer adds to that in brackets."""
-    return code(name), text, said.removeprefix(text).strip(" []")
+    return code(name.replace(" range>", ">")), text, said.removeprefix(text).strip(" []")

@@ -90,7 +90,7 @@ def audit(info: DatasetInfo, data_dir: Path) -> str:
             spec = CandidateSpec(process="uniform", q=rate)
             sets.append(_sets(f"uniform, q = {rate:g}", generate(truth, spec, SEED), truth))
     heads = ("candidates", "mean", "least", "most", "one candidate", "all", "without the true one")
-    return "\n\n".join((table(("audit", f"seed {SEED}"), rows), table(heads, sets)))
+    return "\n\n".join((table(("audit", f"seed {SEED}"), rows), table(heads, sets, heads[1:])))
 
 
 def _said(value: Any) -> str:
@@ -108,15 +108,16 @@ def _sets(name: str, candidates: Candidates, truth: TrueLabels) -> Sequence[str]
 
 
 def dataset_table(folder: Path) -> str:
-    """A line for each data set of the catalogue, with the numbers that its page in `folder` says."""
-    rows = []
+    """A line for each data set of the catalogue, with the numbers on its page in `folder`."""
+    rows, counts = [], ("rows", "features", "classes")
     for name, info in DATASETS.items():
         text = (folder / f"{name}.md").read_text("utf-8")
-        numbers = [_number(text, words) for words in ("rows", "features", "classes")]
+        numbers = [_number(text, words) for words in counts]
+        numbers[2] = numbers[2] or str(info.num_classes or "")
         sets = "real" if info.real_candidates else "generated"
         rows.append((f"[{info.title}]({name}.md)", code(name), info.kind, *numbers, sets))
-    heads = ("data set", "name", "kind", "rows", "features", "classes", "candidate sets")
-    return table(heads, rows)
+    heads = ("data set", "name", "kind", *counts, "candidate sets")
+    return table(heads, rows, counts)
 
 
 def _number(text: str, words: str) -> str:

@@ -15,7 +15,7 @@ _DISPLAYED = r"(?<!\\)\$\$(.+?)\$\$"
 _INLINE = r"(?<![\\$])\$(?![\s$])(.+?)(?<![\s\\])\$(?!\d)"
 
 
-class _Formulas(InlineProcessor):
+class _Formulas(InlineProcessor):  # type: ignore[misc]  # Markdown is an extra
     """Replaces formulas of one kind."""
 
     def __init__(self, pattern: str, md: Markdown, *, displayed: bool) -> None:
@@ -23,7 +23,7 @@ class _Formulas(InlineProcessor):
         self.displayed = displayed
         self.converter = LatexToMathML()
 
-    def handleMatch(self, match: re.Match[str], data: str) -> Any:  # type: ignore[override]  # noqa: N802, ARG002 - Markdown's
+    def handleMatch(self, match: re.Match[str], data: str) -> Any:  # noqa: N802, ARG002 - Markdown's
         """The formula, in a place where no other pattern touches it."""
         formula = self.converter.convert_with_local_state(match[1], displaystyle=self.displayed)
         if self.displayed:
@@ -31,7 +31,7 @@ class _Formulas(InlineProcessor):
         return self.md.htmlStash.store(formula), match.start(), match.end()
 
 
-class _Mathml(Extension):
+class _Mathml(Extension):  # type: ignore[misc]  # Markdown is an extra
     """Registers the patterns between those of code, which is left alone, and of escapes."""
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802 - Markdown's

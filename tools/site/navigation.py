@@ -12,6 +12,7 @@ Entry = tuple[str, str]
 """Title and path of a page; the path of a heading is empty."""
 
 _START = ("partial_labels", "quickstart", "own_data", "add_a_method", "glossary")
+_PYTHON = ("method", "testing", "registry", "api", "grid", "spec", "data", "candidates", "networks")
 _CONCEPTS = ("protocol", "runs", "results", "SCALING", "architecture")
 _RESULTS = (
     ("Reproduction of the AsyCo paper", "results/REPRODUCTION.md"),
@@ -27,12 +28,12 @@ _RESULTS = (
 
 def navigation(pages: Path) -> str:
     """The navigation as nested Markdown lists, four spaces a level."""
-    lines = ["* [pllbench](README.md)"]
+    lines = ["* [Home](README.md)"]
     lines += _section("Start", [_titled(pages, f"docs/{name}.md") for name in _START])
-    known = {*_START, *_CONCEPTS}
-    further = sorted(p.stem for p in (pages / "docs").glob("*.md") if p.stem not in known)
-    concepts = [_titled(pages, f"docs/{name}.md") for name in (*_CONCEPTS, *further)]
-    lines += _section("How it works", concepts)
+    concepts = [f"docs/{name}.md" for name in _CONCEPTS]
+    known = {*concepts, *(f"docs/{name}.md" for name in _START)}
+    concepts += [path for path in _paths(pages, "docs") if path not in known]
+    lines += _section("How it works", [_titled(pages, path) for path in concepts])
     lines += _methods(pages)
     datasets = [(info.title, f"docs/datasets/{name}.md") for name, info in DATASETS.items()]
     lines += _section("Data sets", [("All data sets", "docs/datasets/index.md"), *datasets])
@@ -41,8 +42,9 @@ def navigation(pages: Path) -> str:
     entries = [("All commands", "docs/commands/index.md")]
     entries += [(f"pllbench {name}", f"docs/commands/{name}.md") for name in commands()]
     lines += _section("Commands", entries, 1)
-    entries = [_titled(pages, path) for path in _paths(pages, "docs/api")]
-    lines += _section("Python", entries, 1)
+    python = [f"docs/api/{name}.md" for name in _PYTHON]
+    further = [path for path in _paths(pages, "docs/api") if path not in python]
+    lines += _section("Python", [_titled(pages, path) for path in (*python, *further)], 1)
     lines += _section(
         "Project", [("Contributing", "CONTRIBUTING.md"), ("Changelog", "CHANGELOG.md")]
     )

@@ -1,10 +1,11 @@
 """The pictures of `docs/partial_labels.md`: `python -m tools.site.pictures` draws them anew.
 
-They show what the suite's own code does: candidate sets come from `pllbench.candidates`, and what is
-learned is learned by PRODEN.
+They show what the suite's own code does: candidate sets come from `pllbench.candidates`, and PRODEN
+learns from them.
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -35,7 +36,7 @@ def sets(y: Labels, num_classes: int, q: float, process: Process = "uniform") ->
     return generate(TrueLabels(y, num_classes), CandidateSpec(process=process, q=q), seed=0)
 
 
-def learn(x: Tensor, candidates: Tensor, network: str, epochs: int) -> Iterator[Method]:
+def learn(x: Tensor, candidates: Tensor, network: str, epochs: int) -> Iterator[Method[Any]]:
     """PRODEN after each epoch; all rows [N, D] are one batch, and their plain view is the only one.
 
     Candidates are [N, C].
@@ -105,7 +106,7 @@ def plane() -> Figure:
     found = sets(y, 3, 0.5)
     x = torch.tensor(points, dtype=torch.float32)
     *_, method = learn(x, torch.from_numpy(found), "mlp", 100)
-    pseudo = method.confidence.argmax(1).numpy()
+    pseudo = method.get_buffer("confidence").argmax(1).numpy()
     wrong = pseudo != y
     figure = Figure(figsize=(7.2, 2.6), layout="constrained")
     truth, given, learned = figure.subplots(1, 3, sharex=True, sharey=True)
@@ -136,7 +137,7 @@ def _pies(axes: Axes, points: npt.NDArray[np.float64], found: Candidates) -> Non
             axes.add_patch(Wedge(tuple(point), 0.125, *edges, color=COLOURS[label], linewidth=0))
 
 
-def _regions(axes: Axes, method: Method) -> None:
+def _regions(axes: Axes, method: Method[Any]) -> None:
     """What the method predicts in each place, behind the points."""
     low, high = -2.3, 2.5
     steps = torch.linspace(low, high, 120)
@@ -155,7 +156,9 @@ def confidence() -> Figure:
     y = digits.target
     found = torch.from_numpy(sets(y, 10, 0.5))
     x = torch.tensor(digits.data / 16, dtype=torch.float32)
-    history = torch.stack([m.confidence.clone() for m in learn(x, found, "linear", 60)])
+    history = torch.stack(
+        [m.get_buffer("confidence").clone() for m in learn(x, found, "linear", 60)]
+    )
     right = history.argmax(2) == torch.from_numpy(y)  # [epochs, N]
     weight = history[:, torch.arange(len(y)), torch.from_numpy(y)]
     early = int(weight[10].argmax())
