@@ -16,7 +16,7 @@ from pllbench.candidates.audit import audit_candidates
 from pllbench.candidates.processes import Candidates, TrueLabels, generate
 from pllbench.data.audit import describe
 from pllbench.data.catalogue import DATASETS, DatasetInfo
-from pllbench.data.dataset import load, split
+from pllbench.data.dataset import load_dataset, split
 from pllbench.grid.protocol import default_protocol
 from pllbench.spec import CandidateSpec
 from tools.site.markdown import code, table
@@ -77,7 +77,7 @@ def audit(info: DatasetInfo, data_dir: Path) -> str:
     Raises:
         ValueError: a missing or malformed file.
     """
-    dataset = load(info, data_dir)
+    dataset = load_dataset(info, data_dir)
     found = describe(dataset, SEED)
     rows = [(words, _said(getattr(found, key))) for key, words in _AUDITED.items()]
     train, _ = split(dataset, SEED)

@@ -36,6 +36,7 @@ class _Mathml(Extension):  # type: ignore[misc]  # Markdown is an extra
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802 - Markdown's
         """Called by Markdown."""
+        md.ESCAPED_CHARS.append("$")
         md.inlinePatterns.register(_Formulas(_DISPLAYED, md, displayed=True), "displayed", 186)
         md.inlinePatterns.register(_Formulas(_INLINE, md, displayed=False), "formula", 185)
 
