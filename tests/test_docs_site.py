@@ -45,9 +45,7 @@ def test_every_command_has_a_page_with_all_its_options(pages: Path) -> None:
 def test_options_are_said_with_values_meaning_and_default() -> None:
     found = options("run").splitlines()
     assert "| `--dry-run` | Print the runs and their settings only. |  |" in found
-    assert (
-        "| `--jobs <int>` | Runs at a time; one per core, 1 on a GPU by default. | x>=1 |" in found
-    )
+    assert "| `--timeout <float>` | Seconds after which a run fails. | x>=0 |" in found
     assert any(line.endswith("| default: 10; x>=1 |") for line in found)
     assert found.index("## Selection") < found.index("## Options")
 
