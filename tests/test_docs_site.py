@@ -40,6 +40,7 @@ def test_every_command_has_a_page_with_all_its_options(pages: Path) -> None:
         assert text.startswith(f"# pllbench {name}\n")
         for parameter in command.params:
             assert f"| `{parameter.opts[0]}" in text, parameter.opts
+            assert parameter.help, f"{name} {parameter.opts} says nothing"
 
 
 def test_options_are_said_with_values_meaning_and_default() -> None:
