@@ -20,7 +20,7 @@ from pllbench.validation import FieldError, one_line
 def data(
     name: Annotated[str, typer.Argument(help="A data set, or the path of your own.")],
     q: Annotated[float | None, typer.Option("--q", help="Noise rate.", min=0, max=1)] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0)] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Of split and candidate sets.", min=0)] = 0,
     candidates: Annotated[
         str, typer.Option("--candidates", help="PROCESS, or PROCESS:key=value,...")
     ] = "uniform",

@@ -81,7 +81,7 @@ def _benchmarks(results: Path) -> list[ListRow]:
 
 
 def list_(
-    what: Annotated[Listed, typer.Argument()],
+    what: Annotated[Listed, typer.Argument(help="Kind of names.")],
     results: Annotated[
         Path, typer.Option("--results", help="Folder of records.", metavar="DIR")
     ] = Path("results"),

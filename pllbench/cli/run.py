@@ -39,7 +39,9 @@ def run(
         int | None,
         typer.Option("--jobs", min=1, help="Runs at a time; one per core, 1 on a GPU by default."),
     ] = None,
-    device: Annotated[Device, typer.Option("--device")] = "auto",
+    device: Annotated[
+        Device, typer.Option("--device", help="auto: a GPU if there is one.")
+    ] = "auto",
     checkpoint_every: Annotated[
         int, typer.Option("--checkpoint-every", min=1, help="Epochs between checkpoints.")
     ] = 10,

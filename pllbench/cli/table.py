@@ -18,7 +18,7 @@ Source = Literal["paper"]
 def table(
     flags: SelectionFlags,
     results: ResultsDirs = [Path("results")],
-    form: Annotated[TableFormat, typer.Option("--format")] = "rich",
+    form: Annotated[TableFormat, typer.Option("--format", help="How it is written.")] = "rich",
     select: Annotated[
         Literal[Select, "all"] | None,
         typer.Option("--select", help="Rule that turns a run into one accuracy; last10 if none."),
