@@ -18,6 +18,9 @@ class CC(MultiViewMethod[ViewHparams]):
     """
 
     hparams_type = ViewHparams
+    family = "loss"
+    year = 2020
+    venue = "NeurIPS"
 
     def loss(self, batch: Batch) -> Step:
         """-log p(Y); the pseudo label is the weak view's best candidate."""

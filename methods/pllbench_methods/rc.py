@@ -30,6 +30,9 @@ class RC(ConfidenceMethod[RCHparams]):
     """
 
     hparams_type = RCHparams
+    family = "confidence"
+    year = 2020
+    venue = "NeurIPS"
 
     def loss(self, batch: Batch) -> Step:
         """Cross entropy with the stored confidence, whose argmax is the pseudo label."""

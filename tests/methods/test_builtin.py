@@ -1,6 +1,7 @@
 """What holds for every built-in method: registration, views, numerics, and no waiting."""
 
 import json
+import sys
 from collections.abc import Callable
 from types import MethodType
 from typing import Any, cast
@@ -54,6 +55,15 @@ def test_every_hyperparameter_is_documented_and_survives_json(cls: type[Method[A
         assert not field.is_required(), name
     hparams = hparams_type()
     assert hparams_type.parse(json.loads(hparams.model_dump_json())) == hparams
+
+
+@every_method
+def test_year_and_venue_are_those_of_the_citation(cls: type[Method[Any]]) -> None:
+    assert (cls.year is None) == (cls.venue == "")
+    citation = sys.modules[cls.__module__].__doc__
+    assert citation is not None
+    assert cls.venue in citation
+    assert str(cls.year or "") in citation
 
 
 @every_method
