@@ -95,6 +95,17 @@ def logit_gradient(network: nn.Module, num_views: int = 1) -> Tensor:
     return gradient.T.reshape(num_views, -1, gradient.shape[0])
 
 
+def loss_and_gradient(
+    cls: type[Method[Any]], logits: Tensor, candidates: Tensor, **hparams: object
+) -> tuple[float, Tensor]:
+    """The first loss of a multi-view method, and its gradient at the logits, both [V, B, C]."""
+    problem, batch = lookup_problem(candidates, logits)
+    method = make(cls, problem, num_strong=len(logits) - 1, **hparams)
+    loss = method.loss(batch).loss
+    loss.backward()
+    return loss.item(), logit_gradient(method.get_submodule("network"), len(logits))
+
+
 def make(cls: type[M], problem: Problem, **hparams: object) -> M:
     """The method with its default hyperparameters but for the given ones."""
     return cls(problem, cls.hparams_type.parse(hparams))
