@@ -15,6 +15,7 @@ from pllbench.method import Batch, Method, Network, Problem, TrainView
 from pllbench_methods.asyco import AsyCo
 from pllbench_methods.cc import CC
 from pllbench_methods.dpll import DPLL
+from pllbench_methods.lws import LWS
 from pllbench_methods.ncpd import NCPD
 from pllbench_methods.ncpd_coteach import NCPDCoteach
 from pllbench_methods.pico import PiCO
@@ -29,6 +30,7 @@ M = TypeVar("M", bound=Method[Any])
 BUILTIN: tuple[type[Method[Any]], ...] = (
     Supervised,
     CC,
+    LWS,
     RC,
     PRODEN,
     DPLL,
