@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from pllbench.method import Batch, Method, Network, Problem, TrainView
 from pllbench_methods.asyco import AsyCo
+from pllbench_methods.cavl import CAVL
 from pllbench_methods.cc import CC
 from pllbench_methods.dpll import DPLL
 from pllbench_methods.lws import LWS
@@ -31,6 +32,7 @@ BUILTIN: tuple[type[Method[Any]], ...] = (
     Supervised,
     CC,
     LWS,
+    CAVL,
     RC,
     PRODEN,
     DPLL,
