@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from pllbench.method import Batch, Method, Network, Problem, TrainView
+from pllbench_methods.abs_mae import ABSMAE
 from pllbench_methods.asyco import AsyCo
 from pllbench_methods.cavl import CAVL
 from pllbench_methods.cc import CC
@@ -33,6 +34,7 @@ BUILTIN: tuple[type[Method[Any]], ...] = (
     CC,
     LWS,
     CAVL,
+    ABSMAE,
     RC,
     PRODEN,
     DPLL,
