@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from pllbench.method import Batch, Method, Network, Problem, TrainView
+from pllbench_methods.abs_gce import ABSGCE
 from pllbench_methods.abs_mae import ABSMAE
 from pllbench_methods.asyco import AsyCo
 from pllbench_methods.cavl import CAVL
@@ -35,6 +36,7 @@ BUILTIN: tuple[type[Method[Any]], ...] = (
     LWS,
     CAVL,
     ABSMAE,
+    ABSGCE,
     RC,
     PRODEN,
     DPLL,
