@@ -19,6 +19,7 @@ from pllbench_methods.cavl import CAVL
 from pllbench_methods.cc import CC
 from pllbench_methods.dpll import DPLL
 from pllbench_methods.lws import LWS
+from pllbench_methods.mcl_exp import MCLEXP
 from pllbench_methods.ncpd import NCPD
 from pllbench_methods.ncpd_coteach import NCPDCoteach
 from pllbench_methods.pico import PiCO
@@ -37,6 +38,7 @@ BUILTIN: tuple[type[Method[Any]], ...] = (
     CAVL,
     ABSMAE,
     ABSGCE,
+    MCLEXP,
     RC,
     PRODEN,
     DPLL,
