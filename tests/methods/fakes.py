@@ -20,6 +20,7 @@ from pllbench_methods.cc import CC
 from pllbench_methods.dpll import DPLL
 from pllbench_methods.lws import LWS
 from pllbench_methods.mcl_exp import MCLEXP
+from pllbench_methods.mcl_log import MCLLOG
 from pllbench_methods.ncpd import NCPD
 from pllbench_methods.ncpd_coteach import NCPDCoteach
 from pllbench_methods.pico import PiCO
@@ -39,6 +40,7 @@ BUILTIN: tuple[type[Method[Any]], ...] = (
     ABSMAE,
     ABSGCE,
     MCLEXP,
+    MCLLOG,
     RC,
     PRODEN,
     DPLL,
