@@ -21,6 +21,7 @@ from pllbench_methods.dpll import DPLL
 from pllbench_methods.lws import LWS
 from pllbench_methods.mcl_exp import MCLEXP
 from pllbench_methods.mcl_log import MCLLOG
+from pllbench_methods.mcl_mae import MCLMAE
 from pllbench_methods.ncpd import NCPD
 from pllbench_methods.ncpd_coteach import NCPDCoteach
 from pllbench_methods.pico import PiCO
@@ -41,6 +42,7 @@ BUILTIN: tuple[type[Method[Any]], ...] = (
     ABSGCE,
     MCLEXP,
     MCLLOG,
+    MCLMAE,
     RC,
     PRODEN,
     DPLL,
