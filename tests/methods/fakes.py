@@ -22,6 +22,7 @@ from pllbench_methods.lws import LWS
 from pllbench_methods.mcl_exp import MCLEXP
 from pllbench_methods.mcl_log import MCLLOG
 from pllbench_methods.mcl_mae import MCLMAE
+from pllbench_methods.mcl_mse import MCLMSE
 from pllbench_methods.ncpd import NCPD
 from pllbench_methods.ncpd_coteach import NCPDCoteach
 from pllbench_methods.pico import PiCO
@@ -43,6 +44,7 @@ BUILTIN: tuple[type[Method[Any]], ...] = (
     MCLEXP,
     MCLLOG,
     MCLMAE,
+    MCLMSE,
     RC,
     PRODEN,
     DPLL,
