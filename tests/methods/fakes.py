@@ -20,6 +20,7 @@ from pllbench_methods.cc import CC
 from pllbench_methods.dpll import DPLL
 from pllbench_methods.lws import LWS
 from pllbench_methods.mcl_exp import MCLEXP
+from pllbench_methods.mcl_gce import MCLGCE
 from pllbench_methods.mcl_log import MCLLOG
 from pllbench_methods.mcl_mae import MCLMAE
 from pllbench_methods.mcl_mse import MCLMSE
@@ -45,6 +46,7 @@ BUILTIN: tuple[type[Method[Any]], ...] = (
     MCLLOG,
     MCLMAE,
     MCLMSE,
+    MCLGCE,
     RC,
     PRODEN,
     DPLL,
