@@ -30,6 +30,7 @@ from pllbench_methods.ncpd_coteach import NCPDCoteach
 from pllbench_methods.pico import PiCO
 from pllbench_methods.proden import PRODEN
 from pllbench_methods.rc import RC
+from pllbench_methods.scl_nl import SCLNL
 from pllbench_methods.supervised import Supervised
 from pllbench_methods.syco import SyCo
 
@@ -49,6 +50,7 @@ BUILTIN: tuple[type[Method[Any]], ...] = (
     MCLMSE,
     MCLGCE,
     GFWS,
+    SCLNL,
     RC,
     PRODEN,
     DPLL,
