@@ -30,6 +30,7 @@ from pllbench_methods.ncpd_coteach import NCPDCoteach
 from pllbench_methods.pico import PiCO
 from pllbench_methods.proden import PRODEN
 from pllbench_methods.rc import RC
+from pllbench_methods.scl_exp import SCLEXP
 from pllbench_methods.scl_nl import SCLNL
 from pllbench_methods.supervised import Supervised
 from pllbench_methods.syco import SyCo
@@ -51,6 +52,7 @@ BUILTIN: tuple[type[Method[Any]], ...] = (
     MCLGCE,
     GFWS,
     SCLNL,
+    SCLEXP,
     RC,
     PRODEN,
     DPLL,
