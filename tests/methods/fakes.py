@@ -27,6 +27,7 @@ from pllbench_methods.mcl_mae import MCLMAE
 from pllbench_methods.mcl_mse import MCLMSE
 from pllbench_methods.ncpd import NCPD
 from pllbench_methods.ncpd_coteach import NCPDCoteach
+from pllbench_methods.pairwise_comparison import PairwiseComparison
 from pllbench_methods.pico import PiCO
 from pllbench_methods.proden import PRODEN
 from pllbench_methods.rc import RC
@@ -53,6 +54,7 @@ BUILTIN: tuple[type[Method[Any]], ...] = (
     GFWS,
     SCLNL,
     SCLEXP,
+    PairwiseComparison,
     RC,
     PRODEN,
     DPLL,
