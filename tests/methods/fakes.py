@@ -18,6 +18,7 @@ from pllbench_methods.asyco import AsyCo
 from pllbench_methods.cavl import CAVL
 from pllbench_methods.cc import CC
 from pllbench_methods.dpll import DPLL
+from pllbench_methods.forward_correction import ForwardCorrection
 from pllbench_methods.gfws import GFWS
 from pllbench_methods.lws import LWS
 from pllbench_methods.mcl_exp import MCLEXP
@@ -55,6 +56,7 @@ BUILTIN: tuple[type[Method[Any]], ...] = (
     SCLNL,
     SCLEXP,
     PairwiseComparison,
+    ForwardCorrection,
     RC,
     PRODEN,
     DPLL,
