@@ -20,6 +20,7 @@ from pllbench_methods.cc import CC
 from pllbench_methods.dpll import DPLL
 from pllbench_methods.forward_correction import ForwardCorrection
 from pllbench_methods.gfws import GFWS
+from pllbench_methods.l_w import LW
 from pllbench_methods.lws import LWS
 from pllbench_methods.mcl_exp import MCLEXP
 from pllbench_methods.mcl_gce import MCLGCE
@@ -57,6 +58,7 @@ BUILTIN: tuple[type[Method[Any]], ...] = (
     SCLEXP,
     PairwiseComparison,
     ForwardCorrection,
+    LW,
     RC,
     PRODEN,
     DPLL,
