@@ -29,6 +29,7 @@ from pllbench_methods.mcl_mae import MCLMAE
 from pllbench_methods.mcl_mse import MCLMSE
 from pllbench_methods.ncpd import NCPD
 from pllbench_methods.ncpd_coteach import NCPDCoteach
+from pllbench_methods.op_w import OPW
 from pllbench_methods.pairwise_comparison import PairwiseComparison
 from pllbench_methods.pico import PiCO
 from pllbench_methods.proden import PRODEN
@@ -59,6 +60,7 @@ BUILTIN: tuple[type[Method[Any]], ...] = (
     PairwiseComparison,
     ForwardCorrection,
     LW,
+    OPW,
     RC,
     PRODEN,
     DPLL,
