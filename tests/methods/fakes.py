@@ -29,6 +29,7 @@ from pllbench_methods.mcl_mae import MCLMAE
 from pllbench_methods.mcl_mse import MCLMSE
 from pllbench_methods.ncpd import NCPD
 from pllbench_methods.ncpd_coteach import NCPDCoteach
+from pllbench_methods.non_negative import NonNegative
 from pllbench_methods.op_w import OPW
 from pllbench_methods.pairwise_comparison import PairwiseComparison
 from pllbench_methods.pico import PiCO
@@ -61,6 +62,7 @@ BUILTIN: tuple[type[Method[Any]], ...] = (
     ForwardCorrection,
     LW,
     OPW,
+    NonNegative,
     RC,
     PRODEN,
     DPLL,
