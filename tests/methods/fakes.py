@@ -20,6 +20,7 @@ from pllbench_methods.cc import CC
 from pllbench_methods.dpll import DPLL
 from pllbench_methods.forward_correction import ForwardCorrection
 from pllbench_methods.gfws import GFWS
+from pllbench_methods.gradient_ascent import GradientAscent
 from pllbench_methods.l_w import LW
 from pllbench_methods.lws import LWS
 from pllbench_methods.mcl_exp import MCLEXP
@@ -63,6 +64,7 @@ BUILTIN: tuple[type[Method[Any]], ...] = (
     LW,
     OPW,
     NonNegative,
+    GradientAscent,
     RC,
     PRODEN,
     DPLL,
