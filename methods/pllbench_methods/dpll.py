@@ -34,6 +34,9 @@ class DPLL(ConfidenceMethod[DPLLHparams]):
     """
 
     hparams_type = DPLLHparams
+    family = "confidence"
+    year = 2022
+    venue = "ICML"
 
     def loss(self, batch: Batch) -> Step:
         """Supervised term plus ramped consistency; the stored confidence is the pseudo label."""

@@ -66,6 +66,9 @@ class PiCO(ConfidenceState[PiCOHparams], MomentumContrast[PiCOHparams]):
 
     hparams_type = PiCOHparams
     reference_epochs = 800
+    family = "contrastive"
+    year = 2022
+    venue = "ICLR"
     prototypes: Tensor
 
     def __init__(self, problem: Problem, hparams: PiCOHparams) -> None:

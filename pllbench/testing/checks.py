@@ -142,15 +142,23 @@ def steps(cls: AnyMethod) -> None:
 
 
 def learning(cls: AnyMethod) -> None:
-    """It gets past half of the way from the majority class to all rows right."""
+    """It gets past half of the way from the majority class to all rows right.
+
+    A learning rate is no property of a method, and the published ones span orders of magnitude: a
+    method that fails at the default one may succeed at a tenth of it.
+    """
     task = toy_task(192, cls.labels)
-    accuracy = train(toy_spec(cls, epochs=10, batch_size=32), cls, task).result.accuracy["last"]
     majority = task.test_y.bincount().max().item() / len(task.test_y)
     enough = (1 + majority) / 2
-    require(
-        accuracy > enough,
-        f"its accuracy on separable blobs is {accuracy:.2f}, not above {enough:.2f}; "
-        f"the majority class alone gives {majority:.2f}",
+    best = 0.0
+    for lr in (0.1, 0.01):
+        spec = toy_spec(cls, epochs=10, batch_size=32, lr=lr)
+        best = max(best, train(spec, cls, task).result.accuracy["last"])
+        if best > enough:
+            return
+    raise CheckFailed(
+        f"its accuracy on separable blobs is {best:.2f}, not above {enough:.2f}; "
+        f"the majority class alone gives {majority:.2f}"
     )
 
 

@@ -64,7 +64,9 @@ def toy_task(num_rows: int, labels: Literal["candidates", "true"] = "candidates"
     )
 
 
-def toy_spec(cls: AnyMethod, epochs: int = EPOCHS, batch_size: int = 16) -> RunSpec:
+def toy_spec(
+    cls: AnyMethod, epochs: int = EPOCHS, batch_size: int = 16, lr: float = 0.1
+) -> RunSpec:
     """A run of `cls` on the toy problem, with default hyperparameters."""
     return RunSpec(
         method=cls.__name__,
@@ -72,7 +74,7 @@ def toy_spec(cls: AnyMethod, epochs: int = EPOCHS, batch_size: int = 16) -> RunS
         hparams={},
         dataset="toy",
         seed=0,
-        train=TrainSpec(epochs=epochs, batch_size=batch_size),
+        train=TrainSpec(epochs=epochs, batch_size=batch_size, lr=lr),
     )
 
 

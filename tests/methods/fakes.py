@@ -12,17 +12,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from pllbench.method import Batch, Method, Network, Problem, TrainView
+from pllbench.registry import load_method, method_entries
 from pllbench.training.step import take_step
 from pllbench_methods.asyco import AsyCo
-from pllbench_methods.cc import CC
-from pllbench_methods.dpll import DPLL
-from pllbench_methods.ncpd import NCPD
-from pllbench_methods.ncpd_coteach import NCPDCoteach
-from pllbench_methods.pico import PiCO
-from pllbench_methods.proden import PRODEN
-from pllbench_methods.rc import RC
-from pllbench_methods.supervised import Supervised
-from pllbench_methods.syco import SyCo
 
 Array = NDArray[np.float64]
 M = TypeVar("M", bound=Method[Any])
@@ -30,17 +22,10 @@ M = TypeVar("M", bound=Method[Any])
 CO_TRAINING = 120
 """An epoch of AsyCo's co-training in which gamma is 1."""
 
-BUILTIN: tuple[type[Method[Any]], ...] = (
-    Supervised,
-    CC,
-    RC,
-    PRODEN,
-    DPLL,
-    PiCO,
-    NCPD,
-    NCPDCoteach,
-    AsyCo,
-    SyCo,
+BUILTIN = tuple(
+    load_method(name)
+    for name, entry in method_entries().items()
+    if entry.value.startswith("pllbench_methods.")
 )
 
 
@@ -97,6 +82,17 @@ def logit_gradient(network: nn.Module, num_views: int = 1) -> Tensor:
     gradient = network.classifier.weight.grad
     assert gradient is not None
     return gradient.T.reshape(num_views, -1, gradient.shape[0])
+
+
+def loss_and_gradient(
+    cls: type[Method[Any]], logits: Tensor, candidates: Tensor, **hparams: object
+) -> tuple[float, Tensor]:
+    """The first loss of a multi-view method, and its gradient at the logits, both [V, B, C]."""
+    problem, batch = lookup_problem(candidates, logits)
+    method = make(cls, problem, num_strong=len(logits) - 1, **hparams)
+    loss = method.loss(batch).loss
+    loss.backward()
+    return loss.item(), logit_gradient(method.get_submodule("network"), len(logits))
 
 
 def make(cls: type[M], problem: Problem, **hparams: object) -> M:

@@ -132,6 +132,29 @@ def test_a_trainer_that_leaks_true_labels_fails_the_check_of_labels(
         check.run()
 
 
+@pytest.mark.parametrize(
+    ("needed", "rates", "learns"),
+    [(0.1, [0.1], True), (0.01, [0.1, 0.01], True), (0.001, [0.1, 0.01], False)],
+)
+def test_a_method_may_need_a_tenth_of_the_learning_rate(
+    needed: float, rates: list[float], learns: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[float] = []
+
+    def training(spec: RunSpec, cls: type[Method[Any]], task: Task) -> Outcome:
+        tried.append(spec.train.lr)
+        return train(spec, Minimal if spec.train.lr <= needed else broken_steps.Majority, task)
+
+    monkeypatch.setattr(checks, "train", training)
+    (check,) = (check for check in method_checks(Minimal) if check.name == LEARNS)
+    if learns:
+        check.run()
+    else:
+        with pytest.raises(AssertionError, match="accuracy on separable blobs is 0"):
+            check.run()
+    assert tried == rates
+
+
 def raising(error: BaseException) -> Check:
     def verify() -> None:
         raise error
