@@ -83,9 +83,14 @@ class Full(Method[FullHparams]):
         return ("weak", "strong", "query", "key", "strong")
 
     def on_epoch_start(self, train: TrainView) -> None:
+        if self.restarts():
+            self.peer.load_state_dict(self.make_network().state_dict())
         self.decay = self.hparams.decay[2 * self.epoch >= self.epochs]
         for batch in train.batches():
             self.plain_scores[batch.index] = self.network(batch.x[0])[0]
+
+    def restarts(self) -> bool:
+        return self.epoch == 3
 
     def loss(self, batch: Batch) -> Step:
         dropped = [F.dropout(x, self.hparams.dropout) for x in batch.x]
@@ -147,6 +152,13 @@ class UnknownView(Minimal):
     @property
     def views(self) -> tuple[str, ...]:
         return ("weak", "stronk")
+
+
+class RestartsByTensor(Minimal):
+    """Every epoch waits for the device."""
+
+    def restarts(self) -> bool:
+        return torch.tensor(self.epoch) > 0  # type: ignore[return-value]
 
 
 # Broken steps.
@@ -347,6 +359,17 @@ class NumpyGenerator(Minimal):
 class NumpyGlobal(Minimal):
     def weights(self, batch: Batch) -> Tensor:
         return uniform(batch.candidates) * np.random.uniform(0.9, 1.1)  # noqa: NPY002
+
+
+class RestartsOnce(Minimal):
+    """It remembers in an attribute whether it has restarted."""
+
+    restarted = False
+
+    def restarts(self) -> bool:
+        now = self.epoch > 1 and not self.restarted
+        self.restarted |= now
+        return now
 
 
 class LateBuffer(Minimal):

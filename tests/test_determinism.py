@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from pllbench.checkpoints import Checkpoints
+from pllbench.method import Problem, TrainView
 from pllbench.trainer import Interrupted, Outcome, Progress, train
-from tests.factories import Toy, make_small_task, make_spec
+from tests.factories import Toy, ToyHparams, make_small_task, make_spec
 
 SPEC = make_spec(holdout=0.25, train={"epochs": 5, "network": "mlp"}, views={"scaling": "zscore"})
 TASK = make_small_task(SPEC)
@@ -88,6 +89,42 @@ def test_a_run_that_is_stopped_again_and_again_is_the_same_run(
     resumed = run(checkpoints=checkpoints, on_epoch=lambda _: False)  # the last epoch finishes it
     assert_same(resumed, outcome)
     assert resumed.resumed_from == (1, 2, 3, 4)
+
+
+class Restarting(Toy):
+    """Has a new network, and a new optimizer, from epoch 2 on."""
+
+    def __init__(self, problem: Problem, hparams: ToyHparams) -> None:
+        super().__init__(problem, hparams)
+        self.make_network = problem.make_network
+
+    def on_epoch_start(self, train: TrainView) -> None:
+        if self.restarts():
+            self.network.load_state_dict(self.make_network().state_dict())
+
+    def restarts(self) -> bool:
+        return self.epoch == 2
+
+
+@pytest.mark.parametrize("stop", [1, 2, 3, 4])
+def test_a_run_that_restarts_is_the_same_wherever_it_is_stopped(
+    outcome: Outcome, tmp_path: Path, stop: int
+) -> None:
+    whole = train(SPEC, Restarting, TASK)
+    differs = whole.curves["loss"] != outcome.curves["loss"]
+    assert differs.tolist() == [False, False, True, True, True]
+    checkpoints = Checkpoints(tmp_path / "checkpoint.pt", SPEC.run_id, every=100)
+    with pytest.raises(Interrupted):
+        train(
+            SPEC,
+            Restarting,
+            TASK,
+            checkpoints=checkpoints,
+            on_epoch=lambda progress: progress.epoch + 1 < stop,
+        )
+    resumed = train(SPEC, Restarting, TASK, checkpoints=checkpoints)
+    assert resumed.resumed_from == (stop,)
+    assert_same(resumed, whole)
 
 
 @pytest.mark.parametrize(("every", "start"), [(1, 3), (2, 2), (10, 0)])

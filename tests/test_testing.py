@@ -72,6 +72,7 @@ BROKEN: dict[type[Method[Any]], set[str]] = {
     broken.Thawed: {DECLARED},
     broken.Required: ALL,  # nothing can be made with default hyperparameters
     broken.UnknownView: ALL,
+    broken.RestartsByTensor: {DECLARED},
     broken.PseudoOutside: {STEP},
     broken.PseudoColumn: {STEP},
     broken.LogWithGradient: {STEP},
@@ -95,6 +96,7 @@ BROKEN: dict[type[Method[Any]], set[str]] = {
     broken.PlainModules: {STATE, RESUMES},
     broken.NumpyGenerator: {STATE, RESUMES},
     broken.NumpyGlobal: {STATE, RESUMES, LABELS},
+    broken.RestartsOnce: {RESUMES},
     broken.LateBuffer: {STATE, RESUMES},
     broken.ForeignState: {RESUMES},
     broken.NaiveLog: {EXTREMES},
