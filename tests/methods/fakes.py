@@ -12,31 +12,15 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from pllbench.method import Batch, Method, Network, Problem, TrainView
-from pllbench_methods.asyco import AsyCo
-from pllbench_methods.cc import CC
-from pllbench_methods.dpll import DPLL
-from pllbench_methods.ncpd import NCPD
-from pllbench_methods.ncpd_coteach import NCPDCoteach
-from pllbench_methods.pico import PiCO
-from pllbench_methods.proden import PRODEN
-from pllbench_methods.rc import RC
-from pllbench_methods.supervised import Supervised
-from pllbench_methods.syco import SyCo
+from pllbench.registry import load_method, method_entries
 
 Array = NDArray[np.float64]
 M = TypeVar("M", bound=Method[Any])
 
-BUILTIN: tuple[type[Method[Any]], ...] = (
-    Supervised,
-    CC,
-    RC,
-    PRODEN,
-    DPLL,
-    PiCO,
-    NCPD,
-    NCPDCoteach,
-    AsyCo,
-    SyCo,
+BUILTIN = tuple(
+    load_method(name)
+    for name, entry in method_entries().items()
+    if entry.value.startswith("pllbench_methods.")
 )
 
 
@@ -44,7 +28,19 @@ class NoInstances(TrainView):
     """A training set for methods that do not look at it."""
 
     def batches(self) -> Iterator[Batch]:
-        raise AssertionError("no built-in method walks the training set")
+        raise AssertionError("this method does not walk the training set")
+
+
+class RandomInstances(TrainView):
+    """A training set of random rows [N, 6] with the candidate sets [N, C]."""
+
+    def __init__(self, candidates: Tensor) -> None:
+        self.candidates = candidates
+
+    def batches(self) -> Iterator[Batch]:
+        x = normal(len(self.candidates), 6, seed=9)
+        for index in torch.arange(len(x)).split(10):
+            yield Batch((x[index],), index, self.candidates[index])
 
 
 def sets(*rows: set[int], num_classes: int) -> Tensor:
@@ -100,12 +96,18 @@ def make(cls: type[M], problem: Problem, **hparams: object) -> M:
     return cls(problem, cls.hparams_type.parse(hparams))
 
 
-def start_epoch(method: Method[Any], epoch: int) -> None:
-    """What the trainer does before the first batch of an epoch."""
+def start_epoch(method: Method[Any], epoch: int, candidates: Tensor | None = None) -> None:
+    """What the trainer does before the first batch of an epoch.
+
+    Args:
+        method: it must not walk the training set where no candidates are given.
+        epoch: 0-based.
+        candidates: [N, C] of a training set of random rows.
+    """
     method.epoch = epoch
     method.train()
     with torch.no_grad():
-        method.on_epoch_start(NoInstances())
+        method.on_epoch_start(NoInstances() if candidates is None else RandomInstances(candidates))
 
 
 def train_step(method: Method[Any], batch: Batch, optimizer: torch.optim.Optimizer) -> float:
@@ -165,7 +167,7 @@ def trained(method: M, candidates: Tensor, epochs: Sequence[int], lr: float = 0.
     """The method after training in these epochs, whose batches depend on the epoch alone."""
     optimizer = sgd(method, lr, momentum=0.9)
     for epoch in epochs:
-        start_epoch(method, epoch)
+        start_epoch(method, epoch, candidates)
         for batch in random_batches(method, candidates, seed=epoch):
             train_step(method, batch, optimizer)
     return method

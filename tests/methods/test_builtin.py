@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from pkgutil import iter_modules
 from types import MethodType
 from typing import Any, cast
 
@@ -9,12 +10,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+import pllbench_methods
 from pllbench.method import Batch, Hparams, Method, Network, Problem
-from pllbench.registry import method_entries
 from pllbench.spec import TrainSpec
 from pllbench.testing.toy import toy_spec, toy_task, train_epoch
 from pllbench.trainer import build
-from pllbench_methods.pico import PiCO
 from pllbench_methods.shared.views import MultiViewMethod
 from tests.methods.fakes import (
     BUILTIN,
@@ -41,9 +41,9 @@ def gradients(method: Method[Any]) -> list[Tensor]:
 
 
 def test_every_method_is_registered() -> None:
-    registered = {entry.value for entry in method_entries().values()}
-    expected = {f"{cls.__module__}:{cls.__name__}" for cls in BUILTIN}
-    assert expected <= registered, "after a change of entry points run: pip install -e ."
+    modules = {info.name for info in iter_modules(pllbench_methods.__path__) if not info.ispkg}
+    registered = {cls.__module__.removeprefix("pllbench_methods.") for cls in BUILTIN}
+    assert modules == registered, "after a change of entry points run: pip install -e ."
 
 
 @every_method
@@ -56,23 +56,20 @@ def test_every_hyperparameter_is_documented_and_survives_json(cls: type[Method[A
     assert hparams_type.parse(json.loads(hparams.model_dump_json())) == hparams
 
 
-@every_method
-def test_views(cls: type[Method[Any]]) -> None:
-    candidates = candidates_for(cls)
-    if issubclass(cls, MultiViewMethod):
-        for num_strong in (0, 2):
-            method = make(cls, random_problem(candidates), num_strong=num_strong)
-            assert method.views == ("weak", *["strong"] * num_strong)
-    else:
-        assert cls is PiCO
-        assert make(cls, random_problem(candidates)).views == ("query", "key")
+@pytest.mark.parametrize("cls", [cls for cls in BUILTIN if issubclass(cls, MultiViewMethod)])
+@pytest.mark.parametrize("num_strong", [0, 2])
+def test_multi_view_methods_have_a_weak_view_and_strong_ones(
+    cls: type[MultiViewMethod[Any]], num_strong: int
+) -> None:
+    method = make(cls, random_problem(candidates_for(cls)), num_strong=num_strong)
+    assert method.views == ("weak", *["strong"] * num_strong)
 
 
 @every_method
 @pytest.mark.parametrize("epoch", [0, 20, LATE])
 def test_logits_of_200_leave_loss_and_gradients_finite(cls: type[Method[Any]], epoch: int) -> None:
     candidates = candidates_for(cls)[:6]
-    num_views = 2 if cls is PiCO else 3
+    num_views = len(make(cls, random_problem(candidates)).views)
     signs = torch.randint(-1, 2, (num_views, 6, 5), generator=torch.Generator().manual_seed(0))
     logits = 200.0 * signs
     problem, batch = lookup_problem(candidates, logits, logits.flip(-1))
@@ -95,7 +92,7 @@ def test_bfloat16_networks_agree_with_float32(cls: type[Method[Any]], epoch: int
     for bf16 in (False, True):
         torch.manual_seed(0)  # PiCO's head and queue
         method = make(cls, random_problem(candidates, bf16=bf16))
-        start_epoch(method, epoch)
+        start_epoch(method, epoch, candidates)
         loss = method.loss(next(random_batches(method, candidates))).loss
         loss.backward()
         assert loss.dtype == torch.float32
@@ -109,7 +106,7 @@ def test_bfloat16_networks_agree_with_float32(cls: type[Method[Any]], epoch: int
 def test_pseudo_labels_are_candidates(cls: type[Method[Any]]) -> None:
     candidates = candidates_for(cls)
     method = make(cls, random_problem(candidates))
-    start_epoch(method, LATE)
+    start_epoch(method, LATE, candidates)
     for batch in random_batches(method, candidates, batch_size=7):  # the last batch is short
         pseudo = method.loss(batch).pseudo
         if cls.labels == "true":
@@ -185,7 +182,7 @@ def test_all_encoders_are_compiled_and_nothing_else(
 def test_no_step_waits_for_a_gpu(cls: type[Method[Any]], epoch: int) -> None:
     candidates = candidates_for(cls)
     method = make(cls, random_problem(candidates)).to("cuda")
-    start_epoch(method, epoch)
+    start_epoch(method, epoch, candidates)
     batch = moved(next(random_batches(method, candidates)), "cuda")
     optimizer = sgd(method)
 
