@@ -8,6 +8,7 @@ Letters in shape comments: B batch, C classes, E embedding, Q queue, P contrast 
 
 import copy
 import math
+from collections.abc import Sequence
 from typing import TypeVar
 
 import torch
@@ -35,6 +36,11 @@ class Encoder(nn.Module):
         """Logits [B, C] and embeddings [B, E] of one view."""
         logits, features = self.network(x)
         return logits, F.normalize(self.head(features), dim=1)
+
+    def views(self, xs: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+        """Logits [V, B, C] and embeddings [V, B, E] of several views of one batch."""
+        logits, features = self.network.views(xs)
+        return logits, F.normalize(self.head(features), dim=-1)
 
 
 def updated_prototypes(
