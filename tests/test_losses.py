@@ -16,6 +16,7 @@ from pllbench_methods.shared.losses import (
     log_candidate_prob,
     log_complement,
     log_dot,
+    non_candidate_losses,
     smallest_pairs,
     soft_cross_entropy,
 )
@@ -99,6 +100,12 @@ def test_log_candidate_prob_twin() -> None:
 def test_log_complement_twin() -> None:
     logits = random_logits()
     assert_twin(log_complement(logits), np.log(1 - softmax(logits)))
+
+
+def test_non_candidate_losses_twin() -> None:
+    logits = random_logits()
+    twin = -(np.log(1 - softmax(logits)) * ~CANDIDATES.numpy()).sum(-1)
+    assert_twin(non_candidate_losses(logits, CANDIDATES), twin)
 
 
 def test_log_complement_is_exact_where_the_probability_rounds_to_one() -> None:
