@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 from pllbench.method import Hparams, Method, Network, Problem
+from pllbench_methods.shared.queues import queue_places
 
 H = TypeVar("H", bound=Hparams)
 
@@ -132,7 +133,7 @@ class MomentumContrast(Method[H]):
     def enqueue(self, key: Tensor, pseudo: Tensor) -> None:
         """Write keys [B, E] and pseudo labels [B] over the oldest; the last Q of them if B > Q."""
         size = len(self.queue)
-        places = (self.queue_pointer + torch.arange(len(key), device=key.device))[-size:] % size
+        places = queue_places(self.queue_pointer, len(key), size)
         self.queue[places] = key[-size:]
         self.queue_labels[places] = pseudo[-size:]
         self.queue_pointer.add_(len(key)).remainder_(size)
