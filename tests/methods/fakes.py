@@ -38,8 +38,8 @@ class RandomInstances(TrainView):
         self.candidates = candidates
 
     def batches(self) -> Iterator[Batch]:
-        x = normal(len(self.candidates), 6, seed=9)
-        for index in torch.arange(len(x)).split(10):
+        x = normal(len(self.candidates), 6, seed=9).to(self.candidates.device)
+        for index in torch.arange(len(x), device=x.device).split(10):
             yield Batch((x[index],), index, self.candidates[index])
 
 

@@ -182,7 +182,7 @@ def test_all_encoders_are_compiled_and_nothing_else(
 def test_no_step_waits_for_a_gpu(cls: type[Method[Any]], epoch: int) -> None:
     candidates = candidates_for(cls)
     method = make(cls, random_problem(candidates)).to("cuda")
-    start_epoch(method, epoch, candidates)
+    start_epoch(method, epoch, candidates.to("cuda"))
     batch = moved(next(random_batches(method, candidates)), "cuda")
     optimizer = sgd(method)
 
