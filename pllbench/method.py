@@ -221,6 +221,15 @@ class Method(nn.Module, ABC, Generic[H]):
     def on_epoch_start(self, train: TrainView) -> None:
         """Called before the first batch of each epoch, without gradient, with `epoch` set."""
 
+    def restarts(self) -> bool:
+        """Whether training begins anew in this epoch: asked after `on_epoch_start`.
+
+        Where it does, `on_epoch_start` has written the new weights, and the trainer makes a fresh
+        optimizer, whose momentum knows nothing of the old ones. The answer must depend on `epoch`
+        and on buffers alone, or a resumed run differs.
+        """
+        return False
+
     def extra_predictions(self, x: Tensor) -> Mapping[str, Tensor]:  # noqa: ARG002 - a default
         """Scores [B, C] of further heads (auxiliary network, ensemble) whose accuracy is logged."""
         return {}

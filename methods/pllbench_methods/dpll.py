@@ -10,7 +10,7 @@ from pydantic import Field
 
 from pllbench.method import Batch, Step
 from pllbench_methods.shared.confidence import ConfidenceMethod, confidence
-from pllbench_methods.shared.losses import kl_divergence, log_complement
+from pllbench_methods.shared.losses import kl_divergence, non_candidate_losses
 from pllbench_methods.shared.schedules import ramp
 from pllbench_methods.shared.views import ViewHparams
 
@@ -43,8 +43,7 @@ class DPLL(ConfidenceMethod[DPLLHparams]):
         hparams = self.hparams
         logits, _ = self.network.views(batch.x)  # [V, B, C]
         target = self.target(batch.index)  # [B, C]
-        # Candidates get no supervised term: sum over k outside Y of -log(1 - p_k).
-        supervised = -(log_complement(logits[0]) * ~batch.candidates).sum(-1).mean()
+        supervised = non_candidate_losses(logits[0], batch.candidates).mean()
         consistency = self.reduce_views(kl_divergence(target, logits.log_softmax(-1)))
         weight = hparams.lambda_max * ramp(self.reference_epoch, hparams.ramp_epochs)
         self.renew(batch.index, confidence(logits, batch.candidates))

@@ -115,9 +115,11 @@ def declarations(cls: AnyMethod) -> None:
     stored = hparams_type.parse(hparams.model_dump(mode="json"))
     require(stored == hparams, "its default hyperparameters do not survive JSON, as records do")
     task = toy_task(32, cls.labels)
-    views = build_method(toy_spec(cls), cls, task).views  # refuses unknown roles
-    proper = isinstance(views, tuple) and len(views) > 0
-    require(proper, f"views is {views!r}, not a tuple of roles")
+    method = build_method(toy_spec(cls), cls, task)  # refuses unknown roles
+    proper = isinstance(method.views, tuple) and len(method.views) > 0
+    require(proper, f"views is {method.views!r}, not a tuple of roles")
+    answer = method.restarts()
+    require(isinstance(answer, bool), f"restarts() gives {answer!r}, not a bool")
 
 
 def steps(cls: AnyMethod) -> None:

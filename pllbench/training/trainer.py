@@ -104,12 +104,7 @@ def train(
         loader = Loader(
             task.x, task.candidates, task.views, method.views, spec.train.batch_size, spec.seed
         )
-        optimizer = torch.optim.SGD(
-            method.parameters(),
-            lr=spec.train.lr,
-            momentum=spec.train.momentum,
-            weight_decay=spec.train.weight_decay,
-        )
+        optimizer = make_optimizer(method, spec.train)
         columns: Columns = {}
         start, resumed_from, seconds = 0, [], 0.0
         if checkpoints and (state := checkpoints.load(device)):
@@ -119,11 +114,14 @@ def train(
             resumed_from = [*state.resumed_from, start]
             seconds = state.seconds
         for epoch in range(start, spec.train.epochs):
+            torch.manual_seed(stream_seed(spec.seed, "method", epoch))
+            _start_epoch(method, loader, epoch)
+            if method.restarts():
+                optimizer = make_optimizer(method, spec.train)
             lr = learning_rate(spec.train, epoch)
             for group in optimizer.param_groups:
                 group["lr"] = lr
-            torch.manual_seed(stream_seed(spec.seed, "method", epoch))
-            row = {"lr": lr} | _train_epoch(method, loader, optimizer, task, epoch)
+            row = {"lr": lr} | _train_epoch(method, loader, optimizer, task)
             _append(columns, row | evaluate(method, task), epoch)
             go_on = on_epoch(Progress(epoch, columns["accuracy"][-1]))
             if epoch + 1 == spec.train.epochs:
@@ -167,6 +165,13 @@ def build_method(spec: RunSpec, cls: type[Method[Any]], task: Task) -> Method[An
     return method
 
 
+def make_optimizer(method: Method[Any], spec: TrainSpec) -> torch.optim.SGD:
+    """The optimizer of all of a method's parameters, without any momentum yet."""
+    return torch.optim.SGD(
+        method.parameters(), lr=spec.lr, momentum=spec.momentum, weight_decay=spec.weight_decay
+    )
+
+
 def _restore(
     state: State, method: Method[Any], optimizer: torch.optim.Optimizer, checkpoints: Checkpoints
 ) -> None:
@@ -191,18 +196,21 @@ def _append(columns: Columns, row: dict[str, float], epoch: int) -> None:
         columns.setdefault(name, [math.nan] * epoch).append(row.get(name, math.nan))
 
 
-def _train_epoch(
-    method: Method[Any], loader: Loader, optimizer: torch.optim.Optimizer, task: Task, epoch: int
-) -> dict[str, float]:
-    """One pass over the training set. The device is waited for once, at its end."""
+def _start_epoch(method: Method[Any], loader: Loader, epoch: int) -> None:
     method.epoch = epoch
     method.train()
     with torch.no_grad():
         method.on_epoch_start(loader)
+
+
+def _train_epoch(
+    method: Method[Any], loader: Loader, optimizer: torch.optim.Optimizer, task: Task
+) -> dict[str, float]:
+    """One pass over the training set. The device is waited for once, at its end."""
     losses: list[Tensor] = []
     logs: defaultdict[str, list[Tensor]] = defaultdict(list)
     pseudo = torch.full_like(task.y, -1)
-    for batch in loader.epoch(epoch):
+    for batch in loader.epoch(method.epoch):
         step = take_step(method, batch, optimizer)
         losses.append(step.loss.detach())
         for name, value in step.logs.items():
@@ -214,7 +222,8 @@ def _train_epoch(
     if not finite.all():
         number = int(finite.int().argmin())
         raise FloatingPointError(
-            f"loss is {values[number].item()} at epoch {epoch}, step {number} of {len(loader)}"
+            f"loss is {values[number].item()} at epoch {method.epoch}, "
+            f"step {number} of {len(loader)}"
         )
     row = {"loss": values.mean().item()}
     for name, series in logs.items():

@@ -1,7 +1,6 @@
 """What holds for every built-in method: registration, views, finite numbers, no synchronisation."""
 
 import json
-import sys
 from collections.abc import Callable
 from types import MethodType
 from typing import Any, cast
@@ -15,7 +14,6 @@ from pllbench.spec import TrainSpec
 from pllbench.testing.support import toy_spec, toy_task, train_epoch
 from pllbench.training.step import take_gradient, take_step
 from pllbench.training.trainer import build_method
-from pllbench_methods.pico import PiCO
 from pllbench_methods.shared.views import MultiViewMethod
 from tests.methods.fakes import (
     BUILTIN,
@@ -23,6 +21,7 @@ from tests.methods.fakes import (
     make,
     random_batches,
     random_candidates,
+    random_instances,
     random_problem,
     sgd,
     start_epoch,
@@ -55,32 +54,20 @@ def test_every_hyperparameter_is_documented_and_survives_json(cls: type[Method[A
     assert hparams_type.parse(json.loads(hparams.model_dump_json())) == hparams
 
 
-@every_method
-def test_year_and_venue_are_those_of_the_citation(cls: type[Method[Any]]) -> None:
-    assert (cls.year is None) == (cls.venue == "")
-    citation = sys.modules[cls.__module__].__doc__
-    assert citation is not None
-    assert cls.venue in citation
-    assert str(cls.year or "") in citation
-
-
-@every_method
-def test_views_are_those_of_its_hyperparameters(cls: type[Method[Any]]) -> None:
-    candidates = candidates_for(cls)
-    if issubclass(cls, MultiViewMethod):
-        for num_strong in (0, 2):
-            method = make(cls, random_problem(candidates), num_strong=num_strong)
-            assert method.views == ("weak", *["strong"] * num_strong)
-    else:
-        assert cls is PiCO
-        assert make(cls, random_problem(candidates)).views == ("query", "key")
+@pytest.mark.parametrize("cls", [cls for cls in BUILTIN if issubclass(cls, MultiViewMethod)])
+@pytest.mark.parametrize("num_strong", [0, 2])
+def test_multi_view_methods_have_a_weak_view_and_strong_ones(
+    cls: type[MultiViewMethod[Any]], num_strong: int
+) -> None:
+    method = make(cls, random_problem(candidates_for(cls)), num_strong=num_strong)
+    assert method.views == ("weak", *["strong"] * num_strong)
 
 
 @every_method
 @pytest.mark.parametrize("epoch", [0, 20, LATE])
 def test_logits_of_200_leave_loss_and_gradients_finite(cls: type[Method[Any]], epoch: int) -> None:
     candidates = candidates_for(cls)[:6]
-    num_views = 2 if cls is PiCO else 3
+    num_views = len(make(cls, random_problem(candidates)).views)
     signs = torch.randint(-1, 2, (num_views, 6, 5), generator=torch.Generator().manual_seed(0))
     logits = 200.0 * signs
     problem, batch = lookup_problem(candidates, logits, logits.flip(-1))
@@ -103,7 +90,7 @@ def test_bfloat16_networks_agree_with_float32(cls: type[Method[Any]], epoch: int
     for bf16 in (False, True):
         torch.manual_seed(0)  # PiCO's head and queue
         method = make(cls, random_problem(candidates, bf16=bf16))
-        start_epoch(method, epoch)
+        start_epoch(method, epoch, random_instances(candidates))
         loss = method.loss(next(random_batches(method, candidates))).loss
         loss.backward()
         assert loss.dtype == torch.float32
@@ -117,7 +104,7 @@ def test_bfloat16_networks_agree_with_float32(cls: type[Method[Any]], epoch: int
 def test_pseudo_labels_are_candidates(cls: type[Method[Any]]) -> None:
     candidates = candidates_for(cls)
     method = make(cls, random_problem(candidates))
-    start_epoch(method, LATE)
+    start_epoch(method, LATE, random_instances(candidates))
     for batch in random_batches(method, candidates, batch_size=7):  # the last batch is short
         pseudo = method.loss(batch).pseudo
         if cls.labels == "true":
@@ -192,7 +179,7 @@ def test_all_encoders_are_compiled_and_nothing_else(
 def test_no_step_waits_for_a_gpu(cls: type[Method[Any]], epoch: int) -> None:
     candidates = candidates_for(cls)
     method = make(cls, random_problem(candidates)).to("cuda")
-    start_epoch(method, epoch)
+    start_epoch(method, epoch, random_instances(candidates.to("cuda")))
     batch = moved(next(random_batches(method, candidates)), "cuda")
     optimizer = sgd(method)
 

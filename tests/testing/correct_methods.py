@@ -74,9 +74,14 @@ class Full(Method[FullHparams]):
         return ("weak", "strong", "query", "key", "strong")
 
     def on_epoch_start(self, train: TrainView) -> None:
+        if self.restarts():
+            self.peer.load_state_dict(self.make_network().state_dict())
         self.decay = self.hparams.decay[2 * self.epoch >= self.epochs]
         for batch in train.batches():
             self.plain_scores[batch.index] = self.network(batch.x[0])[0]
+
+    def restarts(self) -> bool:
+        return self.epoch == 3
 
     def loss(self, batch: Batch) -> Step:
         dropped = [F.dropout(x, self.hparams.dropout) for x in batch.x]

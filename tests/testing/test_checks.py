@@ -62,6 +62,7 @@ BROKEN: dict[type[Method[Any]], set[str]] = {
     broken_steps.NotFrozen: {DECLARED},
     broken_steps.Required: ALL,  # nothing can be made with default hyperparameters
     broken_steps.UnknownView: ALL,
+    broken_steps.RestartsByTensor: {DECLARED},
     broken_steps.PseudoOutside: {STEP},
     broken_steps.PseudoColumn: {STEP},
     broken_steps.LogWithGradient: {STEP},
@@ -85,6 +86,7 @@ BROKEN: dict[type[Method[Any]], set[str]] = {
     broken_state.PlainModules: {STATE, RESUMES},
     broken_state.NumpyGenerator: {STATE, RESUMES},
     broken_state.NumpyGlobal: {STATE, RESUMES, LABELS},
+    broken_state.RestartsOnce: {RESUMES},
     broken_state.LateBuffer: {STATE, RESUMES},
     broken_state.ForeignState: {RESUMES},
     broken_numbers.NaiveLog: {EXTREMES},

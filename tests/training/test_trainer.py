@@ -73,17 +73,29 @@ class Linear(Toy):
         return Step(-(target * logits.log_softmax(1)).sum(1).mean())
 
 
-def test_the_optimizer_is_sgd_with_the_settings_of_the_spec() -> None:
+class LinearFromEpoch2(Linear):
+    """Goes on from its weights with a fresh optimizer."""
+
+    def restarts(self) -> bool:
+        return self.epoch == 2
+
+
+@pytest.mark.parametrize(("cls", "fresh"), [(Linear, None), (LinearFromEpoch2, 2)])
+def test_the_optimizer_is_sgd_with_the_settings_of_the_spec(
+    cls: type[Toy], fresh: int | None
+) -> None:
     settings = {"lr": 0.3, "momentum": 0.5, "weight_decay": 0.2, "epochs": 4, "batch_size": 999}
     spec = make_toy_spec(hparams={"num_strong": 0}, train=settings)
     task = make_small_task(spec)
-    found = train(spec, Linear, task)
+    found = train(spec, cls, task)
     with torch.random.fork_rng():
         torch.manual_seed(stream_seed(0, "init"))
         weight, bias = build_method(spec, Linear, task).parameters()
     target = task.candidates / task.candidates.sum(1, keepdim=True)
     velocity = [torch.zeros_like(weight), torch.zeros_like(bias)]
-    for lr in (0.3, 0.3, 0.03, 0.003):  # milestones at a half and three quarters
+    for epoch, lr in enumerate((0.3, 0.3, 0.03, 0.003)):  # milestones at 1/2 and 3/4
+        if epoch == fresh:
+            velocity = [torch.zeros_like(weight), torch.zeros_like(bias)]
         error = (task.x @ weight.T + bias).softmax(1) - target
         gradients = [error.T @ task.x / len(task.x), error.mean(0)]
         for i, (p, g) in enumerate(zip((weight, bias), gradients, strict=True)):
@@ -145,6 +157,10 @@ class Watched(Toy):
         self.note("start")
         assert sum(len(batch.index) for batch in train.batches()) == 48
 
+    def restarts(self) -> bool:
+        self.note("restarts")
+        return super().restarts()
+
     def loss(self, batch: Batch) -> Step:
         self.note("loss")
         self.before = self.network.classifier.weight.detach().clone()
@@ -170,7 +186,8 @@ def test_what_the_trainer_calls_and_when() -> None:
     found = run(spec, Watched)
     assert isinstance(found.method, Watched)
     step = [("loss", True, True), ("after", True, False)]
-    expected = [("start", True, False), *step, *step, ("predict", False, False)]
+    start = [("start", True, False), ("restarts", True, True)]
+    expected = [*start, *step, *step, ("predict", False, False)]
     assert found.method.notes == [
         (name, epoch, *modes) for epoch in range(2) for name, *modes in expected
     ]

@@ -8,6 +8,7 @@ Letters in shape comments: B batch, C classes, E embedding, Q queue, P contrast 
 
 import copy
 import math
+from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it by
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 from pllbench.method import H, Method, Network, Problem
+from pllbench_methods.shared.queues import queue_places
 
 
 class Encoder(nn.Module):
@@ -32,6 +34,11 @@ class Encoder(nn.Module):
         """Logits [B, C] and embeddings [B, E] of one view."""
         logits, features = self.network(x)
         return logits, F.normalize(self.head(features), dim=1)
+
+    def views(self, xs: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+        """Logits [V, B, C] and embeddings [V, B, E] of several views of one batch."""
+        logits, features = self.network.views(xs)
+        return logits, F.normalize(self.head(features), dim=-1)
 
 
 def updated_prototypes(
@@ -123,7 +130,7 @@ class MomentumContrast(Method[H]):
     def enqueue(self, key: Tensor, pseudo: Tensor) -> None:
         """Write keys [B, E] and pseudo labels [B] over the oldest; the last Q of them if B > Q."""
         size = len(self.queue)
-        places = (self.queue_pointer + torch.arange(len(key), device=key.device))[-size:] % size
+        places = queue_places(self.queue_pointer, len(key), size)
         self.queue[places] = key[-size:]
         self.queue_labels[places] = pseudo[-size:]
         self.queue_pointer.add_(len(key)).remainder_(size)
