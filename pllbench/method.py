@@ -147,6 +147,11 @@ class TrainView(Protocol):
         ...
 
 
+Family = Literal[
+    "loss", "confidence", "contrastive", "peers", "graph", "classical", "reference", "other"
+]
+"""What methods are grouped by."""
+
 H = TypeVar("H", bound=Hparams)
 
 
@@ -161,6 +166,9 @@ class Method(nn.Module, ABC, Generic[H]):
         version: bumped whenever a change alters the numbers of a run.
         reference_epochs: the run length in which the paper states its schedules.
         labels: "true" for supervised references, whose candidate sets are the true labels.
+        family: group in lists and documentation.
+        year: of the publication; None where there is none.
+        venue: of the publication.
         epoch: 0-based; set by the trainer before each epoch.
     """
 
@@ -168,6 +176,9 @@ class Method(nn.Module, ABC, Generic[H]):
     version: ClassVar[int] = 1
     reference_epochs: ClassVar[int] = 200
     labels: ClassVar[Literal["candidates", "true"]] = "candidates"
+    family: ClassVar[Family] = "other"
+    year: ClassVar[int | None] = None
+    venue: ClassVar[str] = ""
     epoch: int
 
     def __init__(self, problem: Problem, hparams: H) -> None:
