@@ -110,7 +110,9 @@ def show_plan(planned: "Sequence[PlannedRun]", results: Path) -> None:
         finished = sum(run.spec.run_id in done for run in runs)
         where = f"{runs[0].label} on {spec.dataset}{q}"
         write(f"{where}, seeds {seeds}: {finished} of {len(runs)} done\n")
-        parts = {"hparams": spec.hparams, "train": spec.train.model_dump(mode="json")}
+        parts = {"hparams": spec.hparams}
+        if spec.gradient:
+            parts["train"] = spec.train.model_dump(mode="json")
         parts["views"] = spec.views.model_dump(mode="json")
         if spec.candidates:
             read = {"process", "q", *PROCESS_OPTIONS[spec.candidates.process]}

@@ -27,7 +27,7 @@ class Entry:
         candidates: generating process, as --candidates takes it, or "real"; None for methods that
             learn from true labels.
         q: rate of the process; None where there is none.
-        network: encoder of the runs.
+        network: encoder of the runs; None for methods without gradient.
         epochs: their length.
         n: number of runs.
         mean: mean accuracy in percent.
@@ -41,7 +41,7 @@ class Entry:
     dataset: str
     candidates: str | None
     q: float | None
-    network: str
+    network: str | None
     epochs: int
     n: int
     mean: float

@@ -125,6 +125,8 @@ def _require_all(selection: Selection, specs: Sequence[RunSpec]) -> None:
     for flag in selection.flags:
         if flag.candidates and not any(spec.candidates for spec in specs):
             raise ValueError(f"{flag.reason}: no data set here has generated candidate sets")
+        if flag.train and not any(spec.gradient for spec in specs):
+            raise ValueError(f"{flag.reason}: no method here has train settings, all are fitted")
 
 
 def _require_used(setting: Setting, used: set[int]) -> None:

@@ -8,7 +8,15 @@ from pllbench.catalogue import DATASETS
 from pllbench.own import OwnData
 from pllbench.protocol import Cell, Overrides, default_protocol, merge
 from pllbench.registry import load_method
-from pllbench.spec import CandidateSpec, RunSpec, TrainSpec, ViewSpec, one_line, require_keys
+from pllbench.spec import (
+    FITTED,
+    CandidateSpec,
+    RunSpec,
+    TrainSpec,
+    ViewSpec,
+    one_line,
+    require_keys,
+)
 from pllbench.spec import takes_rate as process_takes_rate
 
 
@@ -32,6 +40,7 @@ def resolve(
     require_keys(merged.hparams, cls.hparams_type, f"{where}: hparams")
     try:
         hparams = cls.hparams_type.parse(merged.hparams)
+        train = TrainSpec.parse(merged.train)
         candidates = None
         if cls.labels != "true":
             info = own.info if own else DATASETS[cell.dataset]
@@ -42,6 +51,7 @@ def resolve(
             hparams=hparams.model_dump(mode="json"),
             changed=tuple(sorted(hparams.model_dump(exclude_defaults=True))),
             labels=cls.labels,
+            gradient=cls.gradient,
             dataset=cell.dataset,
             digest=own.digest if own else None,
             kind=cell.own_kind,
@@ -49,7 +59,7 @@ def resolve(
             seed=seed,
             data_seed=merged.data_seed,
             holdout=merged.holdout or 0.0,
-            train=TrainSpec.parse(merged.train),
+            train=train if cls.gradient else FITTED,
             views=ViewSpec.parse(merged.views),
         )
     except ValidationError as error:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from pllbench.protocol import Cell, Protocol, merge
-from pllbench.spec import RunSpec, TrainSpec, ViewSpec
+from pllbench.spec import FITTED, RunSpec, TrainSpec, ViewSpec
 from pllbench.values import Values
 
 
@@ -58,7 +58,7 @@ def differences(spec: RunSpec, name: str, protocol: Protocol) -> list[str]:
         if (value != expected.hparams[key] if key in expected.hparams else key in spec.changed)
     ]
     pairs: list[tuple[Values, Values]] = [
-        (spec.train, TrainSpec.parse(expected.train)),
+        (spec.train, TrainSpec.parse(expected.train) if spec.gradient else FITTED),
         (spec.views, ViewSpec.parse(expected.views)),
     ]
     for actual, wanted in pairs:

@@ -164,7 +164,7 @@ def _cell(group: _Group, select: Select) -> Cell:
     values = [run.result.accuracy[select] * 100 for run in runs if select in run.result.accuracy]
     return Cell(
         column=Column(spec.dataset, None if spec.labels == "true" else candidates, spec.q),
-        network=spec.train.network,
+        network=spec.train.network if spec.gradient else None,
         epochs=spec.train.epochs,
         planned=group.planned,
         seeds=tuple(sorted(group.records)),

@@ -90,6 +90,8 @@ def train(
 ) -> Outcome:
     """Train a method to the end of its run, from its checkpoint where there is one.
 
+    A method without gradient is fitted: there is nothing to resume, and nothing to stop between.
+
     Args:
         spec: the run.
         cls: class of the method.
@@ -108,6 +110,10 @@ def train(
         loader = Loader(
             task.x, task.candidates, task.views, method.views, spec.train.batch_size, spec.seed
         )
+        if not cls.gradient:
+            outcome = _fit(method, loader, task)
+            on_epoch(Progress(0, outcome.result.accuracy["last"]))
+            return outcome
         optimizer = torch.optim.SGD(
             method.parameters(),
             lr=spec.train.lr,
@@ -163,7 +169,7 @@ def build(spec: RunSpec, cls: type[Method[Any]], task: Task) -> Method[Any]:
     def network() -> Network:
         return make_network(spec.train, shape, num_classes).to(device)
 
-    problem = Problem(task.candidates, spec.train.epochs, network)
+    problem = Problem(task.candidates, spec.train.epochs, network, shape)
     method = cls(problem, cls.hparams_type.parse(spec.hparams)).to(device)
     task.views.require(method.views)
     if spec.train.compile:
@@ -229,17 +235,32 @@ def _train_epoch(
     for name, series in logs.items():
         row[f"log_{name}"] = torch.stack(series).double().mean().item()
     if (pseudo >= 0).all():
-        row["class_noise"], row["pairwise_noise"] = metrics.noise_rates(
-            pseudo, task.y, task.candidates.shape[1]
-        )
+        row |= _noise_rates(pseudo, task)
     return row
+
+
+@torch.no_grad()
+def _fit(method: Method[Any], loader: Loader, task: Task) -> Outcome:
+    """The run of a method without gradient: one fit, one evaluation, one row."""
+    torch.manual_seed(stream_seed(loader.seed, "method", 0))
+    pseudo = method.fit(loader)
+    row = {} if pseudo is None else _noise_rates(pseudo, task)
+    row |= _evaluate(method, task)
+    curves = {name: np.asarray([value]) for name, value in sorted(row.items())}
+    return Outcome(summarise(curves, task), curves, (), 0.0, method)
+
+
+def _noise_rates(pseudo: Tensor, task: Task) -> dict[str, float]:
+    wrong, disagreeing = metrics.noise_rates(pseudo, task.y, task.candidates.shape[1])
+    return {"class_noise": wrong, "pairwise_noise": disagreeing}
 
 
 @torch.no_grad()
 def _evaluate(method: Method[Any], task: Task) -> dict[str, float]:
     scores = predictions(method, task, task.test_x)
     if scores.isnan().any():  # the last step broke the weights; argmax would call it class 0
-        raise FloatingPointError(f"a score is NaN after the last step of epoch {method.epoch}")
+        after = f"the last step of epoch {method.epoch}" if method.gradient else "fitting"
+        raise FloatingPointError(f"a score is NaN after {after}")
     row = {"accuracy": metrics.accuracy(scores, task.test_y)}
     for name, extra in _over_chunks(task, task.test_x, method.extra_predictions).items():
         row[f"accuracy_{name}"] = metrics.accuracy(extra, task.test_y)

@@ -95,7 +95,8 @@ def test_the_optimizer_is_sgd_with_the_settings_of_the_spec() -> None:
 
 
 def test_a_problem_holds_no_labels_and_no_rows() -> None:
-    assert [field.name for field in fields(Problem)] == ["candidates", "epochs", "make_network"]
+    names = [field.name for field in fields(Problem)]
+    assert names == ["candidates", "epochs", "make_network", "shape"]
 
 
 class Faulty(Toy):
