@@ -13,6 +13,7 @@ from pllbench.spec import RunSpec
 from pllbench.task import Task
 from pllbench.testing import Check, checks, method_checks
 from pllbench.trainer import Outcome, train
+from tests import broken_fitted as fitted
 from tests import broken_methods as broken
 from tests.broken_methods import Full, Minimal, Supervised
 
@@ -43,6 +44,12 @@ ALL = {
     LABELS,
 }
 
+PSEUDO = "returns proper pseudo labels"
+REPEATS = "repeats a run bit for bit"
+BATCHES = "fits the same from batches of any size"
+ROWS = "takes equal, constant and all-zero rows"
+ALL_FITTED = {DECLARED, PSEUDO, LEARNS, PREDICTS, STATE, REPEATS, BATCHES, SETS, ROWS, LABELS}
+
 
 def failures(cls: type[Method[Any]]) -> dict[str, str]:
     """Reasons by name of the checks that a method fails."""
@@ -55,7 +62,9 @@ def failures(cls: type[Method[Any]]) -> dict[str, str]:
     return reasons
 
 
-@pytest.mark.parametrize("cls", [Minimal, Supervised, Full])
+@pytest.mark.parametrize(
+    "cls", [Minimal, Supervised, Full, fitted.Centroids, fitted.Reference, fitted.Silent]
+)
 def test_correct_methods_pass(cls: type[Method[Any]]) -> None:
     assert failures(cls) == {}
 
@@ -63,6 +72,8 @@ def test_correct_methods_pass(cls: type[Method[Any]]) -> None:
 def test_all_checks_apply_but_that_of_labels_to_supervised_references() -> None:
     assert {check.name for check in method_checks(Minimal)} == ALL
     assert {check.name for check in method_checks(Supervised)} == ALL - {LABELS}
+    assert {check.name for check in method_checks(fitted.Centroids)} == ALL_FITTED
+    assert {check.name for check in method_checks(fitted.Reference)} == ALL_FITTED - {LABELS}
 
 
 BROKEN: dict[type[Method[Any]], set[str]] = {
@@ -104,6 +115,20 @@ BROKEN: dict[type[Method[Any]], set[str]] = {
     broken.SmallQueue: {LARGE},
     broken.LastEpochIsOne: {SINGLE},
     broken.FrameReader: {LABELS},
+    fitted.StateInFit: {STATE},
+    fitted.PlainState: {STATE},
+    fitted.PlainNumber: {STATE},
+    fitted.ForeignState: {STATE},
+    fitted.PseudoOutside: {PSEUDO},
+    fitted.PseudoColumn: ALL_FITTED - {DECLARED, PREDICTS, STATE, BATCHES},
+    fitted.WritesToProblem: {PSEUDO, REPEATS, BATCHES, LABELS},  # later fits find other sets
+    fitted.Majority: {LEARNS},
+    fitted.BatchCentred: {PREDICTS},
+    fitted.NumpyGlobal: {REPEATS, BATCHES, LABELS},
+    fitted.FirstBatch: {BATCHES},
+    fitted.SmallSets: {SETS},
+    fitted.Cosine: {ROWS},
+    fitted.FrameReader: {LABELS},
 }
 """The checks that each method must fail; it must pass all others."""
 

@@ -1,7 +1,9 @@
-"""The checks themselves. Each is a function of a method's class that raises where it fails."""
+"""The checks themselves, of methods that are trained in steps or of all methods.
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+Each is a function of a method's class that raises where it fails.
+"""
+
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -10,7 +12,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it by
 from torch import Tensor, nn
 
-from pllbench.method import Hparams, Network, Problem
+from pllbench.method import Hparams, Method, Network, Problem
 from pllbench.networks import make_network
 from pllbench.spec import RunSpec, TrainSpec
 from pllbench.task import Task
@@ -39,63 +41,13 @@ from pllbench.testing.toy import (
 from pllbench.trainer import build, train
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One thing that a method must satisfy.
-
-    Attributes:
-        name: completes the sentence "the method ...".
-        verify: raises anything where that does not hold.
-    """
-
-    name: str
-    verify: Callable[[], None]
-
-    def run(self) -> None:
-        """Raise AssertionError, with the reason in one sentence, if the check fails.
-
-        torch's global generator is left as it was.
-        """
-        try:
-            with torch.random.fork_rng(devices=[]):
-                torch.manual_seed(0)
-                self.verify()
-        except Exception as error:  # a method may raise anything, and whatever it is, it fails
-            reason = f"{error}"
-            if not isinstance(error, Failed):
-                reason = f"it raises {type(error).__name__}: {error}"
-            raise AssertionError(" ".join(reason.split())) from error
-
-    def __str__(self) -> str:
-        return self.name
-
-
-def method_checks(cls: AnyMethod) -> list[Check]:
-    """The checks that apply to a method, in the order in which failures are best read."""
-    checks: dict[str, Callable[[AnyMethod], None]] = {
-        "declares itself properly": declarations,
-        "returns a proper step": steps,
-        "learns a toy problem": learning,
-        "predicts each row by itself": predictions,
-        "keeps all state in state_dict": state,
-        "resumes bit-exactly from a checkpoint": resuming,
-        "is finite at extreme logits": extreme_logits,
-        "takes singleton and full candidate sets": set_sizes,
-        "takes a last batch of one row": last_batch_of_one,
-        "takes a batch larger than the data set": large_batch,
-        "runs for a single epoch": single_epoch,
-    }
-    if cls.labels != "true":
-        checks["never sees true labels"] = labels_unseen
-    return [Check(name, partial(check, cls)) for name, check in checks.items()]
-
-
 def train_finitely(cls: AnyMethod, spec: RunSpec, task: Task) -> None:
-    """Train in the real trainer; weights and predictions must come out finite."""
+    """Train in the real trainer; weights and probabilities must come out finite."""
     outcome = train(spec, cls, task)
     for name, weights in outcome.method.named_parameters():
         require(weights.isfinite().all(), f"{name} is not finite after training")
-    require(predict(outcome.method, task.test_x).isfinite().all(), "its scores are not finite")
+    probs = predict(outcome.method, task.test_x).softmax(1)
+    require(probs.isfinite().all(), "its scores are not finite: a row is NaN, inf, or all -inf")
 
 
 def declarations(cls: AnyMethod) -> None:
@@ -163,21 +115,26 @@ def predictions(cls: AnyMethod) -> None:
     x = task.test_x[:40]
     for epoch in range(EPOCHS):
         train_epoch(method, task, epoch)
-        before = snapshot(method)
-        scores = predict(method, x)
-        require(scores.shape == (len(x), NUM_CLASSES), f"its scores are {list(scores.shape)}")
-        require(same(predict(method, x), scores), "two predictions of one batch differ")
-        with torch.no_grad():
-            for name, extra in method.extra_predictions(x).items():
-                require(extra.shape == scores.shape, f"scores {name} are {list(extra.shape)}")
-        changed = difference(before, method.state_dict())
-        require(changed is None, f"predicting changes {changed}")
-        alone = torch.cat([predict(method, row) for row in x.split(1)])
-        turned = predict(method, x.flip(0)).flip(0)
-        for other in (alone, turned):
-            # Kernels for other batch sizes may round differently.
-            close = other.shape == scores.shape and torch.allclose(other, scores, 1e-4, 1e-4)
-            require(close, "its scores of a row depend on the other rows of the batch")
+        require_pure(method, x)
+
+
+def require_pure(method: Method[Any], x: Tensor) -> None:
+    """Predicting the rows x [B, ...] is a function of each row, and has no effect."""
+    before = snapshot(method)
+    scores = predict(method, x)
+    require(scores.shape == (len(x), NUM_CLASSES), f"its scores are {list(scores.shape)}")
+    require(same(predict(method, x), scores), "two predictions of one batch differ")
+    with torch.no_grad():
+        for name, extra in method.extra_predictions(x).items():
+            require(extra.shape == scores.shape, f"scores {name} are {list(extra.shape)}")
+    changed = difference(before, method.state_dict())
+    require(changed is None, f"predicting changes {changed}")
+    alone = torch.cat([predict(method, row) for row in x.split(1)])
+    turned = predict(method, x.flip(0)).flip(0)
+    for other in (alone, turned):
+        # Kernels for other batch sizes may round differently.
+        close = other.shape == scores.shape and torch.allclose(other, scores, 1e-4, 1e-4)
+        require(close, "its scores of a row depend on the other rows of the batch")
 
 
 def state(cls: AnyMethod) -> None:
@@ -192,15 +149,20 @@ def state(cls: AnyMethod) -> None:
         require(equal, f"after epoch {epoch}, a copy of its state_dict predicts other scores")
         train_epoch(method, task, epoch)
         train_epoch(other, task, epoch)
-        for name, value in plain_attributes(method).items():
-            held = any(isinstance(leaf, (Tensor, np.ndarray, nn.Module)) for leaf in leaves(value))
-            require(not held, f"{name} holds tensors, yet is neither parameter, buffer nor module")
-        buffers = dict(method.named_buffers()).keys() - method.state_dict().keys()
-        require(not buffers, f"buffers outside state_dict: {', '.join(sorted(buffers))}")
+        require_nothing_hidden(method, other)
         changed = difference(method.state_dict(), other.state_dict())
         require(changed is None, f"{changed} differs one epoch after a copy of its state_dict")
-        counted = difference(plain_data(method), plain_data(other))
-        require(counted is None, f"attribute {counted} changes in training: make it a buffer")
+
+
+def require_nothing_hidden(method: Method[Any], other: Method[Any]) -> None:
+    """No state of `method` stands outside its state_dict, from which `other` was made."""
+    for name, value in plain_attributes(method).items():
+        held = any(isinstance(leaf, (Tensor, np.ndarray, nn.Module)) for leaf in leaves(value))
+        require(not held, f"{name} holds tensors, yet is neither parameter, buffer nor module")
+    buffers = dict(method.named_buffers()).keys() - method.state_dict().keys()
+    require(not buffers, f"buffers outside state_dict: {', '.join(sorted(buffers))}")
+    counted = difference(plain_data(method), plain_data(other))
+    require(counted is None, f"attribute {counted} changes in training: make it a buffer")
 
 
 def resuming(cls: AnyMethod) -> None:

@@ -14,7 +14,7 @@ from pllbench import candidates as candidate_sets
 from pllbench.checkpoints import Checkpoints
 from pllbench.loader import Loader
 from pllbench.method import Batch, Hparams, Method, Problem, Step
-from pllbench.spec import RunSpec, TrainSpec, ViewSpec
+from pllbench.spec import FITTED, RunSpec, TrainSpec, ViewSpec
 from pllbench.task import Task
 from pllbench.testing.compare import require
 from pllbench.trainer import Interrupted, Outcome, train
@@ -62,14 +62,18 @@ def toy_task(num_rows: int, labels: Literal["candidates", "true"] = "candidates"
 
 
 def toy_spec(cls: AnyMethod, epochs: int = EPOCHS, batch_size: int = 16) -> RunSpec:
-    """A run of `cls` on the toy problem, with default hyperparameters."""
+    """A run of `cls` on the toy problem, with default hyperparameters.
+
+    A method without gradient has no train settings: for it, length and batches stay as they are.
+    """
     return RunSpec(
         method=cls.__name__,
         version=1,
         hparams={},
         dataset="toy",
         seed=0,
-        train=TrainSpec(epochs=epochs, batch_size=batch_size),
+        gradient=cls.gradient,
+        train=TrainSpec(epochs=epochs, batch_size=batch_size) if cls.gradient else FITTED,
     )
 
 
