@@ -176,7 +176,8 @@ class Cosine(Centroids):
     """Divides by the norm of a row."""
 
     def weights(self, rows: Tensor, candidates: Tensor) -> Tensor:
-        return uniform(candidates) * (rows / rows.norm(dim=1, keepdim=True)).amax(1, keepdim=True)
+        unit: Tensor = rows / torch.linalg.vector_norm(rows, dim=1, keepdim=True)
+        return uniform(candidates) * unit.amax(1, keepdim=True)
 
 
 class FrameReader(Centroids):
