@@ -19,7 +19,7 @@ from pllbench.formats import to_csv, to_json, to_markdown, to_terminal
 from pllbench.latex import to_latex
 from pllbench.layout import laid_out
 from pllbench.protocol import Benchmark
-from pllbench.spec import CandidateSpec
+from pllbench.spec import FITTED, CandidateSpec
 from pllbench.tables import build
 from tests.records_factory import PROTOCOL, make_plan, make_records
 
@@ -134,6 +134,13 @@ def test_json_of_one_seed_real_sets_and_true_labels() -> None:
     reference, real = json.loads(to_json(build(records, PROTOCOL)))
     assert (real["candidates"], real["q"], real["std"]) == ("real", None, None)
     assert (reference["candidates"], reference["q"], reference["std"]) == (None, None, None)
+
+
+def test_json_gives_no_network_to_methods_that_have_none() -> None:
+    train = FITTED.model_dump()
+    records = make_records([70], method="pl_knn", gradient=False, train=train)
+    [entry] = json.loads(to_json(build(records, PROTOCOL)))
+    assert (entry["label"], entry["network"], entry["epochs"]) == ("PL-kNN", None, 1)
 
 
 def test_csv_holds_what_json_holds() -> None:

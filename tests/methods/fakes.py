@@ -18,6 +18,7 @@ from pllbench_methods.dpll import DPLL
 from pllbench_methods.ncpd import NCPD
 from pllbench_methods.ncpd_coteach import NCPDCoteach
 from pllbench_methods.pico import PiCO
+from pllbench_methods.pl_knn import PLKNN
 from pllbench_methods.proden import PRODEN
 from pllbench_methods.rc import RC
 from pllbench_methods.supervised import Supervised
@@ -37,7 +38,11 @@ BUILTIN: tuple[type[Method[Any]], ...] = (
     NCPDCoteach,
     AsyCo,
     SyCo,
+    PLKNN,
 )
+
+TRAINED = tuple(cls for cls in BUILTIN if cls.gradient)
+"""The methods that are trained in steps."""
 
 
 class NoInstances(TrainView):
@@ -45,6 +50,17 @@ class NoInstances(TrainView):
 
     def batches(self) -> Iterator[Batch]:
         raise AssertionError("no built-in method walks the training set")
+
+
+class AllInstances(TrainView):
+    """Plain rows [N, ...] with their candidate sets, in batches of three."""
+
+    def __init__(self, x: Tensor, candidates: Tensor) -> None:
+        self.x, self.candidates = x, candidates
+
+    def batches(self) -> Iterator[Batch]:
+        for index in torch.arange(len(self.x)).split(3):
+            yield Batch((self.x[index],), index, self.candidates[index])
 
 
 def sets(*rows: set[int], num_classes: int) -> Tensor:
@@ -98,6 +114,18 @@ def logit_gradient(network: nn.Module, num_views: int = 1) -> Tensor:
 def make(cls: type[M], problem: Problem, **hparams: object) -> M:
     """The method with its default hyperparameters but for the given ones."""
     return cls(problem, cls.hparams_type.parse(hparams))
+
+
+def no_network() -> Network:
+    raise AssertionError("a method without gradient has no network")
+
+
+def fitted(
+    cls: type[M], x: Tensor, candidates: Tensor, **hparams: object
+) -> tuple[M, Tensor | None]:
+    """A method after its fit to rows x [N, ...], and the pseudo labels that `fit` gave."""
+    method = make(cls, Problem(candidates, 1, no_network, tuple(x.shape[1:])), **hparams)
+    return method, method.fit(AllInstances(x, candidates))
 
 
 def start_epoch(method: Method[Any], epoch: int) -> None:

@@ -18,6 +18,7 @@ from pllbench_methods.pico import PiCO
 from pllbench_methods.shared.views import MultiViewMethod
 from tests.methods.fakes import (
     BUILTIN,
+    TRAINED,
     lookup_problem,
     make,
     random_batches,
@@ -30,6 +31,7 @@ from tests.methods.fakes import (
 SINGLETONS = torch.eye(5, dtype=torch.bool)[torch.arange(24) % 5]
 LATE = 190
 every_method = pytest.mark.parametrize("cls", BUILTIN, ids=lambda cls: cls.__name__)
+every_trained = pytest.mark.parametrize("cls", TRAINED, ids=lambda cls: cls.__name__)
 
 
 def candidates_for(cls: type[Method[Any]]) -> Tensor:
@@ -56,7 +58,7 @@ def test_every_hyperparameter_is_documented_and_survives_json(cls: type[Method[A
     assert hparams_type.parse(json.loads(hparams.model_dump_json())) == hparams
 
 
-@every_method
+@every_trained
 def test_views(cls: type[Method[Any]]) -> None:
     candidates = candidates_for(cls)
     if issubclass(cls, MultiViewMethod):
@@ -68,7 +70,7 @@ def test_views(cls: type[Method[Any]]) -> None:
         assert make(cls, random_problem(candidates)).views == ("query", "key")
 
 
-@every_method
+@every_trained
 @pytest.mark.parametrize("epoch", [0, 20, LATE])
 def test_logits_of_200_leave_loss_and_gradients_finite(cls: type[Method[Any]], epoch: int) -> None:
     candidates = candidates_for(cls)[:6]
@@ -87,7 +89,7 @@ def test_logits_of_200_leave_loss_and_gradients_finite(cls: type[Method[Any]], e
     assert all(value.isfinite().all() for value in method.state_dict().values())
 
 
-@every_method
+@every_trained
 @pytest.mark.parametrize("epoch", [0, LATE])
 def test_bfloat16_networks_agree_with_float32(cls: type[Method[Any]], epoch: int) -> None:
     candidates = candidates_for(cls)
@@ -105,7 +107,7 @@ def test_bfloat16_networks_agree_with_float32(cls: type[Method[Any]], epoch: int
     assert losses[1] != losses[0]
 
 
-@every_method
+@every_trained
 def test_pseudo_labels_are_candidates(cls: type[Method[Any]]) -> None:
     candidates = candidates_for(cls)
     method = make(cls, random_problem(candidates))
@@ -134,7 +136,7 @@ class NetworkWithoutAutocast(Network):
 
 
 @pytest.mark.usefixtures("no_uploads")
-@every_method
+@every_trained
 @pytest.mark.parametrize("epoch", [0, 20, LATE])
 def test_no_step_waits_for_the_device(cls: type[Method[Any]], epoch: int) -> None:
     """On the meta device nothing has a value, so whatever would wait for one raises."""
@@ -150,7 +152,7 @@ def test_no_step_waits_for_the_device(cls: type[Method[Any]], epoch: int) -> Non
     assert step.loss.device.type == "meta"
 
 
-@every_method
+@every_trained
 def test_all_encoders_are_compiled_and_nothing_else(
     cls: type[Method[Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,7 +182,7 @@ def test_all_encoders_are_compiled_and_nothing_else(
 @pytest.mark.gpu
 @pytest.mark.filterwarnings("ignore:Synchronization debug mode is a prototype")
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-@every_method
+@every_trained
 @pytest.mark.parametrize("epoch", [0, 20, LATE])
 def test_no_step_waits_for_a_gpu(cls: type[Method[Any]], epoch: int) -> None:
     candidates = candidates_for(cls)
