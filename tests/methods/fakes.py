@@ -14,12 +14,14 @@ from torch import Tensor, nn
 from pllbench.method import Batch, Method, Network, Problem, TrainView
 from pllbench_methods.asyco import AsyCo
 from pllbench_methods.cc import CC
+from pllbench_methods.clpl import CLPL
 from pllbench_methods.dpll import DPLL
 from pllbench_methods.ipal import IPAL
 from pllbench_methods.ncpd import NCPD
 from pllbench_methods.ncpd_coteach import NCPDCoteach
 from pllbench_methods.pico import PiCO
 from pllbench_methods.pl_knn import PLKNN
+from pllbench_methods.pl_svm import PLSVM
 from pllbench_methods.proden import PRODEN
 from pllbench_methods.rc import RC
 from pllbench_methods.supervised import Supervised
@@ -41,6 +43,8 @@ BUILTIN: tuple[type[Method[Any]], ...] = (
     SyCo,
     PLKNN,
     IPAL,
+    PLSVM,
+    CLPL,
 )
 
 TRAINED = tuple(cls for cls in BUILTIN if cls.gradient)
