@@ -20,6 +20,7 @@ from pllbench_methods.ipal import IPAL
 from pllbench_methods.ncpd import NCPD
 from pllbench_methods.ncpd_coteach import NCPDCoteach
 from pllbench_methods.pico import PiCO
+from pllbench_methods.pl_ecoc import PLECOC
 from pllbench_methods.pl_knn import PLKNN
 from pllbench_methods.pl_svm import PLSVM
 from pllbench_methods.proden import PRODEN
@@ -45,6 +46,7 @@ BUILTIN: tuple[type[Method[Any]], ...] = (
     IPAL,
     PLSVM,
     CLPL,
+    PLECOC,
 )
 
 TRAINED = tuple(cls for cls in BUILTIN if cls.gradient)
