@@ -20,6 +20,7 @@ from pllbench_methods.ipal import IPAL
 from pllbench_methods.ncpd import NCPD
 from pllbench_methods.ncpd_coteach import NCPDCoteach
 from pllbench_methods.pico import PiCO
+from pllbench_methods.pl_aknn import PLAkNN
 from pllbench_methods.pl_ecoc import PLECOC
 from pllbench_methods.pl_knn import PLKNN
 from pllbench_methods.pl_svm import PLSVM
@@ -47,6 +48,7 @@ BUILTIN: tuple[type[Method[Any]], ...] = (
     PLSVM,
     CLPL,
     PLECOC,
+    PLAkNN,
 )
 
 TRAINED = tuple(cls for cls in BUILTIN if cls.gradient)
