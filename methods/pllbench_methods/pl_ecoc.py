@@ -11,7 +11,6 @@ features, L columns of the code.
 
 import math
 from collections.abc import Iterator
-from math import prod
 
 import torch
 from pydantic import Field
@@ -111,7 +110,9 @@ class PLECOC(FittedMethod[PLECOCHparams]):
         super().__init__(problem, hparams)
         num_classes, device = problem.num_classes, problem.candidates.device
         length = hparams.length(num_classes)
-        self.register_buffer("normals", torch.zeros(length, prod(problem.shape), device=device))
+        self.register_buffer(
+            "normals", torch.zeros(length, math.prod(problem.shape), device=device)
+        )
         self.register_buffer("offsets", torch.zeros(length, device=device))
         self.register_buffer("code", torch.zeros(num_classes, length, device=device))
         self.register_buffer("weights", torch.full_like(self.code, 1 / length))
@@ -120,11 +121,11 @@ class PLECOC(FittedMethod[PLECOCHparams]):
     def fit(self, train: TrainView) -> None:
         """Find the columns and weigh them; without any, all labels keep the same score."""
         rows, candidates = all_rows(train)
-        num_found = 0
+        sets, num_found = candidates.cpu(), 0
         for sides in random_splits(len(self.code)):
             if num_found == len(self.normals):
                 break
-            side = on_one_side(candidates.cpu(), sides)
+            side = on_one_side(sets, sides)
             used = side != 0
             enough = used.sum() >= self.hparams.min_share * len(rows)
             if enough and bool((side > 0).any() and (side < 0).any()):

@@ -11,7 +11,7 @@ from pllbench.testing.checks import labels_unseen
 from pllbench.testing.compare import Failed
 from pllbench.testing.toy import AnyMethod
 
-TRAINED: dict[str, Callable[[AnyMethod], None]] = {
+OF_TRAINED: dict[str, Callable[[AnyMethod], None]] = {
     "declares itself properly": checks.declarations,
     "returns a proper step": checks.steps,
     "learns a toy problem": checks.learning,
@@ -27,7 +27,7 @@ TRAINED: dict[str, Callable[[AnyMethod], None]] = {
 }
 """The checks of methods that are trained in steps, in the order in which failures are best read."""
 
-FITTED: dict[str, Callable[[AnyMethod], None]] = {
+OF_FITTED: dict[str, Callable[[AnyMethod], None]] = {
     "declares itself properly": checks.declarations,
     "returns proper pseudo labels": fitted.pseudo_labels,
     "learns a toy problem": checks.learning,
@@ -75,7 +75,7 @@ class Check:
 
 def method_checks(cls: AnyMethod) -> list[Check]:
     """The checks that apply to a method, in the order in which failures are best read."""
-    applying = TRAINED if cls.gradient else FITTED
+    applying = OF_TRAINED if cls.gradient else OF_FITTED
     return [
         Check(name, partial(check, cls))
         for name, check in applying.items()
