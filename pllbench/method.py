@@ -3,7 +3,8 @@
 A method is a `torch.nn.Module` with two required members, `loss` and `predict`. It is made from a
 `Problem`, which holds all that a method may know: candidate sets, the number of epochs and a
 factory for networks. True labels are not in it. The trainer owns everything else: views, batches,
-the optimizer and its schedule, evaluation, checkpoints.
+the optimizer and its schedule, evaluation, checkpoints. A method without gradient is a
+`FittedMethod`: it has `fit` in the place of `loss`.
 
 All state is a parameter or a buffer, so that `state_dict` is a complete checkpoint. Schedules are
 functions of `self.epoch`, which the trainer sets and which is constant inside `loss`.
@@ -127,11 +128,13 @@ class Problem:
         candidates: [N, C] bool on the training device.
         epochs: length of the run.
         make_network: builds a fresh network on the training device; call it once per network.
+        shape: of one plain instance, for state that has the size of a row.
     """
 
     candidates: Tensor
     epochs: int
     make_network: Callable[[], Network]
+    shape: tuple[int, ...]
 
     @property
     def num_classes(self) -> int:
@@ -140,7 +143,7 @@ class Problem:
 
 
 class TrainView(Protocol):
-    """The training set as `Method.on_epoch_start` may see it."""
+    """The training set as `Method.on_epoch_start` and `Method.fit` may see it."""
 
     def batches(self) -> Iterator[Batch]:
         """Plain instances (no augmentation) in order, each batch with one view."""
@@ -169,6 +172,7 @@ class Method(nn.Module, ABC, Generic[H]):
         family: group in lists and documentation.
         year: of the publication; None where there is none.
         venue: of the publication.
+        gradient: False for a `FittedMethod`, which is fitted once instead of trained in steps.
         epoch: 0-based; set by the trainer before each epoch.
     """
 
@@ -179,6 +183,7 @@ class Method(nn.Module, ABC, Generic[H]):
     family: ClassVar[Family] = "other"
     year: ClassVar[int | None] = None
     venue: ClassVar[str] = ""
+    gradient: ClassVar[bool] = True
     epoch: int
 
     def __init__(self, problem: Problem, hparams: H) -> None:
@@ -212,8 +217,13 @@ class Method(nn.Module, ABC, Generic[H]):
     def predict(self, x: Tensor) -> Tensor:
         """Scores [B, C] of plain instances [B, ...], in eval mode and without gradient.
 
-        The softmax of the scores is taken as the method's class probabilities.
+        The softmax of the scores is taken as the method's class probabilities: a score of -inf is
+        a probability of 0, but one score of a row is finite.
         """
+
+    def fit(self, train: TrainView) -> Tensor | None:
+        """Called once, where `gradient` is False: see `FittedMethod`."""
+        raise NotImplementedError(f"{type(self).__name__} is trained in steps")
 
     def after_step(self, batch: Batch) -> None:
         """Called after the optimizer's step, without gradient: sees the new weights."""
@@ -233,3 +243,32 @@ class Method(nn.Module, ABC, Generic[H]):
     def extra_predictions(self, x: Tensor) -> Mapping[str, Tensor]:  # noqa: ARG002 - a default
         """Scores [B, C] of further heads (auxiliary network, ensemble) whose accuracy is logged."""
         return {}
+
+
+class FittedMethod(Method[H]):
+    """A method without gradient: it is fitted once, on all rows, and takes no steps.
+
+    Subclasses implement `fit` and `predict`. The trainer calls `fit` once and evaluates once: the
+    run is one epoch, and no other hook is called. It reads no train setting (network, optimizer,
+    batch size, epochs), so its runs have `pllbench.spec.FITTED` as theirs, whatever is asked for.
+
+    Its state is made of buffers too, whose shapes are known after `__init__`: `fit` fills them.
+    """
+
+    gradient = False
+
+    @abstractmethod
+    def fit(self, train: TrainView) -> Tensor | None:
+        """Learn from the plain rows and candidate sets of `train`, without gradient.
+
+        Random numbers come from torch's global generator, which the run seeds. Nothing may depend
+        on how the rows are cut into batches.
+
+        Returns:
+            Pseudo labels [N] int64 of the training rows, each one of its candidates, which the
+            trainer turns into noise rates; None where the method makes none.
+        """
+
+    def loss(self, batch: Batch) -> Step:
+        """A fitted method has no loss."""
+        raise NotImplementedError(f"{type(self).__name__} is fitted, not trained in steps")

@@ -195,6 +195,8 @@ class _Planner:
         for flag in self.selection.flags:
             if flag.candidates and not any(spec.candidates for spec in specs):
                 raise ValueError(f"{flag.reason}: no data set here has generated candidate sets")
+            if flag.train and not any(spec.gradient for spec in specs):
+                raise ValueError(f"{flag.reason}: no method here has train settings")
 
     def _require_used(self) -> None:
         """Raise ValueError if a setting applies to no run; those of a whole benchmark may not."""

@@ -22,6 +22,7 @@ from pllbench.spec import RunSpec, TrainSpec
 from pllbench.training.checkpoints import Checkpoints, State
 from pllbench.training.evaluation import EXTRA, evaluate, noise_rates
 from pllbench.training.loader import Loader
+from pllbench.training.optimizer import make_optimizer, set_learning_rate
 from pllbench.training.step import take_step
 from pllbench.training.task import Task
 
@@ -86,6 +87,8 @@ def train(
 ) -> Outcome:
     """Train a method to the end of its run, from its checkpoint where there is one.
 
+    A method without gradient is fitted: there is nothing to resume, and nothing to stop between.
+
     Args:
         spec: the run.
         cls: class of the method.
@@ -104,6 +107,10 @@ def train(
         loader = Loader(
             task.x, task.candidates, task.views, method.views, spec.train.batch_size, spec.seed
         )
+        if not cls.gradient:
+            outcome = _fit(method, loader, task)
+            on_epoch(Progress(0, outcome.result.accuracy["last"]))
+            return outcome
         optimizer = make_optimizer(method, spec.train)
         columns: Columns = {}
         start, resumed_from, seconds = 0, [], 0.0
@@ -119,8 +126,7 @@ def train(
             if method.restarts():
                 optimizer = make_optimizer(method, spec.train)
             lr = learning_rate(spec.train, epoch)
-            for group in optimizer.param_groups:
-                group["lr"] = lr
+            set_learning_rate(optimizer, lr)
             row = {"lr": lr} | _train_epoch(method, loader, optimizer, task)
             _append(columns, row | evaluate(method, task), epoch)
             go_on = on_epoch(Progress(epoch, columns["accuracy"][-1]))
@@ -157,19 +163,12 @@ def build_method(spec: RunSpec, cls: type[Method[Any]], task: Task) -> Method[An
     def network() -> Network:
         return make_network(spec.train, shape, num_classes).to(device)
 
-    problem = Problem(task.candidates, spec.train.epochs, network)
+    problem = Problem(task.candidates, spec.train.epochs, network, shape)
     method = cls(problem, cls.hparams_type.parse(spec.hparams)).to(device)
     task.views.require(method.views)
     if spec.train.compile:
         compile_encoders(method)
     return method
-
-
-def make_optimizer(method: Method[Any], spec: TrainSpec) -> torch.optim.SGD:
-    """The optimizer of all of a method's parameters, without any momentum yet."""
-    return torch.optim.SGD(
-        method.parameters(), lr=spec.lr, momentum=spec.momentum, weight_decay=spec.weight_decay
-    )
 
 
 def _restore(
@@ -229,10 +228,24 @@ def _train_epoch(
     for name, series in logs.items():
         row[f"log_{name}"] = torch.stack(series).double().mean().item()
     if (pseudo >= 0).all():
-        row["class_noise"], row["pairwise_noise"] = noise_rates(
-            pseudo, task.y, task.candidates.shape[1]
-        )
+        row |= _noise_columns(pseudo, task)
     return row
+
+
+@torch.no_grad()
+def _fit(method: Method[Any], loader: Loader, task: Task) -> Outcome:
+    """The run of a method without gradient: one fit, one evaluation, one row."""
+    torch.manual_seed(stream_seed(loader.seed, "method", 0))
+    pseudo = method.fit(loader)
+    row = {} if pseudo is None else _noise_columns(pseudo, task)
+    row |= evaluate(method, task)
+    curves = {name: np.asarray([value]) for name, value in sorted(row.items())}
+    return Outcome(summarise(curves, task), curves, (), 0.0, method)
+
+
+def _noise_columns(pseudo: Tensor, task: Task) -> dict[str, float]:
+    wrong, disagreeing = noise_rates(pseudo, task.y, task.candidates.shape[1])
+    return {"class_noise": wrong, "pairwise_noise": disagreeing}
 
 
 def summarise(curves: Curves, task: Task) -> Result:

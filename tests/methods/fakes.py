@@ -28,6 +28,9 @@ BUILTIN = tuple(
     if entry.value.startswith("pllbench_methods.")
 )
 
+TRAINED = tuple(cls for cls in BUILTIN if cls.gradient)
+"""The methods that are trained in steps."""
+
 
 class NoInstances(TrainView):
     """A training set for methods that do not look at it."""
@@ -84,7 +87,8 @@ def lookup_problem(
         return network
 
     x = torch.eye(rows).split(batch_size)
-    return Problem(candidates, epochs, make_network), Batch(x, torch.arange(batch_size), candidates)
+    problem = Problem(candidates, epochs, make_network, (rows,))
+    return problem, Batch(x, torch.arange(batch_size), candidates)
 
 
 def logit_gradient(network: nn.Module, num_views: int = 1) -> Tensor:
@@ -120,6 +124,18 @@ def co_training_asyco(
     method.handed_over.fill_(True)
     method.epoch = CO_TRAINING
     return method, batch
+
+
+def no_network() -> Network:
+    raise AssertionError("a method without gradient has no network")
+
+
+def fitted(
+    cls: type[M], x: Tensor, candidates: Tensor, **hparams: object
+) -> tuple[M, Tensor | None]:
+    """A method after its fit to rows x [N, ...], and the pseudo labels that `fit` gave."""
+    method = make(cls, Problem(candidates, 1, no_network, tuple(x.shape[1:])), **hparams)
+    return method, method.fit(Instances(x, candidates, batch_size=3))
 
 
 def start_epoch(method: Method[Any], epoch: int, train: TrainView | None = None) -> None:
@@ -158,7 +174,7 @@ def random_problem(
             encoder = nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.ReLU())
             return Network(encoder, 8, candidates.shape[1], bf16=bf16)
 
-    return Problem(candidates, epochs, make_network)
+    return Problem(candidates, epochs, make_network, (6,))
 
 
 def random_instances(candidates: Tensor) -> Instances:

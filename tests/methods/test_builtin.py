@@ -17,6 +17,7 @@ from pllbench.training.trainer import build_method
 from pllbench_methods.shared.views import MultiViewMethod
 from tests.methods.fakes import (
     BUILTIN,
+    TRAINED,
     lookup_problem,
     make,
     random_batches,
@@ -31,6 +32,7 @@ LATE = 190
 """An epoch at which every schedule has ended."""
 
 every_method = pytest.mark.parametrize("cls", BUILTIN, ids=lambda cls: cls.__name__)
+every_trained = pytest.mark.parametrize("cls", TRAINED, ids=lambda cls: cls.__name__)
 
 
 def candidates_for(cls: type[Method[Any]]) -> Tensor:
@@ -63,7 +65,7 @@ def test_multi_view_methods_have_a_weak_view_and_strong_ones(
     assert method.views == ("weak", *["strong"] * num_strong)
 
 
-@every_method
+@every_trained
 @pytest.mark.parametrize("epoch", [0, 20, LATE])
 def test_logits_of_200_leave_loss_and_gradients_finite(cls: type[Method[Any]], epoch: int) -> None:
     candidates = candidates_for(cls)[:6]
@@ -82,7 +84,7 @@ def test_logits_of_200_leave_loss_and_gradients_finite(cls: type[Method[Any]], e
     assert all(value.isfinite().all() for value in method.state_dict().values())
 
 
-@every_method
+@every_trained
 @pytest.mark.parametrize("epoch", [0, LATE])
 def test_bfloat16_networks_agree_with_float32(cls: type[Method[Any]], epoch: int) -> None:
     candidates = candidates_for(cls)
@@ -100,7 +102,7 @@ def test_bfloat16_networks_agree_with_float32(cls: type[Method[Any]], epoch: int
     assert losses[1] != losses[0]
 
 
-@every_method
+@every_trained
 def test_pseudo_labels_are_candidates(cls: type[Method[Any]]) -> None:
     candidates = candidates_for(cls)
     method = make(cls, random_problem(candidates))
@@ -129,12 +131,12 @@ class NetworkWithoutAutocast(Network):
 
 
 @pytest.mark.usefixtures("no_uploads")
-@every_method
+@every_trained
 @pytest.mark.parametrize("epoch", [0, 20, LATE])
 def test_no_step_waits_for_the_device(cls: type[Method[Any]], epoch: int) -> None:
     """On the meta device nothing has a value, so whatever would wait for one raises."""
     candidates = candidates_for(cls)
-    problem = Problem(candidates, 200, lambda: NetworkWithoutAutocast(nn.Identity(), 6, 5))
+    problem = Problem(candidates, 200, lambda: NetworkWithoutAutocast(nn.Identity(), 6, 5), (6,))
     method = make(cls, problem).to("meta")
     method.epoch = epoch
     batch = moved(next(random_batches(method, candidates)), "meta")
@@ -144,7 +146,7 @@ def test_no_step_waits_for_the_device(cls: type[Method[Any]], epoch: int) -> Non
     assert step.loss.device.type == "meta"
 
 
-@every_method
+@every_trained
 def test_all_encoders_are_compiled_and_nothing_else(
     cls: type[Method[Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,7 +176,7 @@ def test_all_encoders_are_compiled_and_nothing_else(
 @pytest.mark.gpu
 @pytest.mark.filterwarnings("ignore:Synchronization debug mode is a prototype")
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-@every_method
+@every_trained
 @pytest.mark.parametrize("epoch", [0, 20, LATE])
 def test_no_step_waits_for_a_gpu(cls: type[Method[Any]], epoch: int) -> None:
     candidates = candidates_for(cls)

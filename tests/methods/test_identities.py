@@ -126,7 +126,8 @@ def test_with_singletons_everything_is_supervised(cls: type[Method[Any]]) -> Non
 
 def test_no_method_can_see_a_true_label() -> None:
     """What a method is given holds no labels, so permuting them cannot change a parameter."""
-    assert {field.name for field in fields(Problem)} == {"candidates", "epochs", "make_network"}
+    known = {field.name for field in fields(Problem)}
+    assert known == {"candidates", "epochs", "make_network", "shape"}
     assert {field.name for field in fields(Batch)} == {"x", "index", "candidates"}
     assert [cls for cls in BUILTIN if cls.labels == "true"] == [Supervised]
 

@@ -234,11 +234,7 @@ def test_an_agreed_label_is_reliable_whatever_its_class_has() -> None:
     method = make(SoLar, problem, confident=0.99)
     labels = torch.eye(3)[[0] * 6]
     assert method.reliable(logits.log_softmax(1), labels).all()
-    method = make(
-        SoLar,
-        problem.__class__(candidates, 1100, random_problem(candidates).make_network),
-        confident=1.0,
-    )
+    method = make(SoLar, random_problem(candidates, epochs=1100), confident=1.0)
     assert method.reliable(logits.log_softmax(1), labels).sum() == 1  # 6 * 0.2 / 3, rounded up
 
 

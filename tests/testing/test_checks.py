@@ -13,8 +13,9 @@ from pllbench.spec import RunSpec
 from pllbench.testing import Check, checks, method_checks
 from pllbench.training.task import Task
 from pllbench.training.trainer import Outcome, train
-from tests.testing import broken_numbers, broken_state, broken_steps
+from tests.testing import broken_numbers, broken_state, broken_steps, fitted_methods
 from tests.testing.correct_methods import Full, Minimal, Supervised
+from tests.testing.fitted_methods import Centroids, Reference
 
 DECLARED = "declares itself properly"
 STEP = "returns a proper step"
@@ -33,6 +34,12 @@ ALL = {
     *(EXTREMES, SETS, LAST, LARGE, SINGLE, LABELS),
 }
 
+PSEUDO = "returns proper pseudo labels"
+REPEATS = "repeats a run bit for bit"
+BATCHES = "fits the same from batches of any size"
+ROWS = "takes equal, constant and all-zero rows"
+ALL_FITTED = {DECLARED, PSEUDO, LEARNS, PREDICTS, STATE, REPEATS, BATCHES, SETS, ROWS, LABELS}
+
 
 def failures(cls: type[Method[Any]]) -> dict[str, str]:
     """Reasons by name of the checks that a method fails."""
@@ -45,7 +52,17 @@ def failures(cls: type[Method[Any]]) -> dict[str, str]:
     return reasons
 
 
-@pytest.mark.parametrize("cls", [Minimal, Supervised, Full])
+@pytest.mark.parametrize(
+    "cls",
+    [
+        Minimal,
+        Supervised,
+        Full,
+        Centroids,
+        Reference,
+        fitted_methods.Silent,
+    ],
+)
 def test_correct_methods_pass(cls: type[Method[Any]]) -> None:
     assert failures(cls) == {}
 
@@ -53,6 +70,8 @@ def test_correct_methods_pass(cls: type[Method[Any]]) -> None:
 def test_all_checks_apply_but_that_of_labels_to_supervised_references() -> None:
     assert {check.name for check in method_checks(Minimal)} == ALL
     assert {check.name for check in method_checks(Supervised)} == ALL - {LABELS}
+    assert {check.name for check in method_checks(Centroids)} == ALL_FITTED
+    assert {check.name for check in method_checks(Reference)} == ALL_FITTED - {LABELS}
 
 
 BROKEN: dict[type[Method[Any]], set[str]] = {
@@ -96,6 +115,20 @@ BROKEN: dict[type[Method[Any]], set[str]] = {
     broken_numbers.SmallQueue: {LARGE},
     broken_numbers.LastEpochIsOne: {SINGLE},
     broken_numbers.FrameReader: {LABELS},
+    fitted_methods.StateInFit: {STATE},
+    fitted_methods.PlainState: {STATE},
+    fitted_methods.PlainNumber: {STATE},
+    fitted_methods.ForeignState: {STATE},
+    fitted_methods.PseudoOutside: {PSEUDO},
+    fitted_methods.PseudoColumn: ALL_FITTED - {DECLARED, PREDICTS, STATE, BATCHES},
+    fitted_methods.WritesToProblem: {PSEUDO, REPEATS, BATCHES, LABELS},  # later fits find others
+    fitted_methods.Majority: {LEARNS},
+    fitted_methods.BatchCentred: {PREDICTS},
+    fitted_methods.NumpyGlobal: {REPEATS, BATCHES, LABELS},
+    fitted_methods.FirstBatch: {BATCHES},
+    fitted_methods.SmallSets: {SETS},
+    fitted_methods.Cosine: {ROWS},
+    fitted_methods.FrameReader: {LABELS},
 }
 """The checks that each method must fail; it must pass all others."""
 
