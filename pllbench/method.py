@@ -147,6 +147,11 @@ class TrainView(Protocol):
         ...
 
 
+Family = Literal[
+    "loss", "confidence", "contrastive", "peers", "graph", "classical", "reference", "other"
+]
+"""What a method is grouped under in lists and documentation."""
+
 H = TypeVar("H", bound=Hparams)
 
 
@@ -161,6 +166,11 @@ class Method(nn.Module, ABC, Generic[H]):
         version: bumped whenever a change alters the numbers of a run.
         reference_epochs: the run length in which the paper states its schedules.
         labels: "true" for supervised references, whose candidate sets are the true labels.
+        family: group in lists and documentation.
+        year: of the publication; None where there is none.
+        venue: of the publication.
+        noisy_candidates: whether it allows for candidate sets without the true label; only then may
+            a pseudo label be no candidate.
         epoch: 0-based; set by the trainer before each epoch.
     """
 
@@ -168,6 +178,10 @@ class Method(nn.Module, ABC, Generic[H]):
     version: ClassVar[int] = 1
     reference_epochs: ClassVar[int] = 200
     labels: ClassVar[Literal["candidates", "true"]] = "candidates"
+    family: ClassVar[Family] = "other"
+    year: ClassVar[int | None] = None
+    venue: ClassVar[str] = ""
+    noisy_candidates: ClassVar[bool] = False
     epoch: int
 
     def __init__(self, problem: Problem, hparams: H) -> None:

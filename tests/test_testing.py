@@ -55,7 +55,7 @@ def failures(cls: type[Method[Any]]) -> dict[str, str]:
     return reasons
 
 
-@pytest.mark.parametrize("cls", [Minimal, Supervised, Full])
+@pytest.mark.parametrize("cls", [Minimal, Supervised, Full, broken.NoisyPseudo])
 def test_correct_methods_pass(cls: type[Method[Any]]) -> None:
     assert failures(cls) == {}
 
@@ -73,6 +73,7 @@ BROKEN: dict[type[Method[Any]], set[str]] = {
     broken.Required: ALL,  # nothing can be made with default hyperparameters
     broken.UnknownView: ALL,
     broken.PseudoOutside: {STEP},
+    broken.PseudoNoClass: {STEP},
     broken.PseudoColumn: {STEP},
     broken.LogWithGradient: {STEP},
     broken.LossOfOneElement: {STEP},
