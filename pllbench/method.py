@@ -119,6 +119,21 @@ class Step:
     logs: Mapping[str, Tensor] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class ParamGroup:
+    """Parameters whose learning rate and weight decay are multiples of the train settings'.
+
+    Attributes:
+        params: the parameters.
+        lr_factor: times the learning rate, in every epoch.
+        weight_decay_factor: times the weight decay.
+    """
+
+    params: Sequence[Tensor]
+    lr_factor: float = 1.0
+    weight_decay_factor: float = 1.0
+
+
 @dataclass(frozen=True)
 class Problem:
     """All that a method may know of its task.
@@ -223,6 +238,14 @@ class Method(nn.Module, ABC, Generic[H]):
 
     def on_epoch_start(self, train: TrainView) -> None:
         """Called before the first batch of each epoch, without gradient, with `epoch` set."""
+
+    def param_groups(self) -> Sequence[ParamGroup]:
+        """What the optimizer trains: by default all parameters, at the rates of the train settings.
+
+        Each parameter that needs a gradient belongs to exactly one group. A resumed run must find
+        the groups as they were.
+        """
+        return (ParamGroup(tuple(self.parameters())),)
 
     def extra_predictions(self, x: Tensor) -> Mapping[str, Tensor]:  # noqa: ARG002 - a default
         """Scores [B, C] of further heads (auxiliary network, ensemble) whose accuracy is logged."""

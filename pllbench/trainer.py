@@ -3,7 +3,7 @@
 import math
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,7 @@ from pllbench import metrics
 from pllbench.checkpoints import Checkpoints, State
 from pllbench.curves import Curves
 from pllbench.loader import Loader
-from pllbench.method import Method, Network, Problem
+from pllbench.method import Method, Network, ParamGroup, Problem
 from pllbench.networks import compile_encoders, make_network
 from pllbench.records import Result, Select
 from pllbench.seeds import stream_seed
@@ -108,12 +108,8 @@ def train(
         loader = Loader(
             task.x, task.candidates, task.views, method.views, spec.train.batch_size, spec.seed
         )
-        optimizer = torch.optim.SGD(
-            method.parameters(),
-            lr=spec.train.lr,
-            momentum=spec.train.momentum,
-            weight_decay=spec.train.weight_decay,
-        )
+        groups = method.param_groups()
+        optimizer = make_optimizer(spec.train, method, groups)
         columns: Columns = {}
         start, resumed_from, seconds = 0, [], 0.0
         if checkpoints and (state := checkpoints.load(device)):
@@ -124,8 +120,8 @@ def train(
             seconds = state.seconds
         for epoch in range(start, spec.train.epochs):
             lr = learning_rate(spec.train, epoch)
-            for group in optimizer.param_groups:
-                group["lr"] = lr
+            for group, declared in zip(optimizer.param_groups, groups, strict=True):
+                group["lr"] = lr * declared.lr_factor
             torch.manual_seed(stream_seed(spec.seed, "method", epoch))
             row = {"lr": lr} | _train_epoch(method, loader, optimizer, task, epoch)
             _append(columns, row | _evaluate(method, task), epoch)
@@ -169,6 +165,31 @@ def build(spec: RunSpec, cls: type[Method[Any]], task: Task) -> Method[Any]:
     if spec.train.compile:
         compile_encoders(method)
     return method
+
+
+def make_optimizer(
+    spec: TrainSpec, method: Method[Any], groups: Sequence[ParamGroup]
+) -> torch.optim.SGD:
+    """SGD over the parameter groups of a method.
+
+    Raises:
+        ValueError: a parameter that needs a gradient is in no group, or one is in two.
+    """
+    grouped = {id(parameter) for group in groups for parameter in group.params}
+    for name, parameter in method.named_parameters():
+        if parameter.requires_grad and id(parameter) not in grouped:
+            raise ValueError(f"param_groups leaves out {name}, which would never be trained")
+    return torch.optim.SGD(
+        [
+            {
+                "params": list(group.params),
+                "weight_decay": spec.weight_decay * group.weight_decay_factor,
+            }
+            for group in groups
+        ],
+        lr=spec.lr,
+        momentum=spec.momentum,
+    )
 
 
 def _restore(

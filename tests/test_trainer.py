@@ -1,7 +1,8 @@
 """The loop: its schedule and optimizer, what it calls, what ends it, what its summaries say."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,12 @@ import torch
 from torch import Tensor
 
 from pllbench import trainer
-from pllbench.method import Batch, Problem, Step, TrainView
+from pllbench.checkpoints import Checkpoints
+from pllbench.method import Batch, ParamGroup, Problem, Step, TrainView
 from pllbench.records import Result
 from pllbench.seeds import stream_seed
 from pllbench.spec import RunSpec, TrainSpec
-from pllbench.trainer import Outcome, learning_rate, summarise, train
+from pllbench.trainer import Interrupted, Outcome, learning_rate, summarise, train
 from tests.factories import Toy, ToyHparams, make_small_task, make_spec
 
 SPEC = make_spec(holdout=0.25, train={"epochs": 5, "network": "mlp"}, views={"scaling": "zscore"})
@@ -92,6 +94,62 @@ def test_the_optimizer_is_sgd_with_the_settings_of_the_spec() -> None:
             p.data -= lr * velocity[i]
     torch.testing.assert_close(list(found.method.parameters()), [weight, bias])
     assert found.curves["lr"].tolist() == pytest.approx([0.3, 0.3, 0.03, 0.003])
+
+
+class Grouped(Linear):
+    """Its bias learns at a fifth of the rate, with three times the weight decay."""
+
+    def param_groups(self) -> Sequence[ParamGroup]:
+        *others, bias = self.parameters()
+        return (ParamGroup(others), ParamGroup([bias], 0.2, 3.0))
+
+
+def test_the_schedule_scales_the_rates_of_parameter_groups() -> None:
+    settings = {"lr": 0.3, "momentum": 0.5, "weight_decay": 0.2, "epochs": 4, "batch_size": 999}
+    spec = make_spec(hparams={"num_strong": 0}, train=settings)
+    task = make_small_task(spec)
+    found = train(spec, Grouped, task)
+    with torch.random.fork_rng():
+        torch.manual_seed(stream_seed(0, "init"))
+        weight, bias = trainer.build(spec, Grouped, task).parameters()
+    target = task.candidates / task.candidates.sum(1, keepdim=True)
+    velocity = [torch.zeros_like(weight), torch.zeros_like(bias)]
+    for lr in (0.3, 0.3, 0.03, 0.003):
+        error = (task.x @ weight.T + bias).softmax(1) - target
+        gradients = [error.T @ task.x / len(task.x), error.mean(0)]
+        rates, decays = (lr, lr / 5), (0.2, 0.6)
+        for i, (p, g) in enumerate(zip((weight, bias), gradients, strict=True)):
+            velocity[i] = 0.5 * velocity[i] + g + decays[i] * p.detach()
+            p.data -= rates[i] * velocity[i]
+    torch.testing.assert_close(list(found.method.parameters()), [weight, bias])
+    assert found.curves["lr"].tolist() == pytest.approx([0.3, 0.3, 0.03, 0.003])
+
+
+def test_parameter_groups_resume_exactly(tmp_path: Path) -> None:
+    whole = run(cls=Grouped)
+    for _ in range(4):
+        checkpoints = Checkpoints(tmp_path / "checkpoint.pt", SPEC.run_id)
+        with pytest.raises(Interrupted):
+            run(cls=Grouped, checkpoints=checkpoints, on_epoch=lambda _: False)
+    pieces = run(cls=Grouped, checkpoints=Checkpoints(tmp_path / "checkpoint.pt", SPEC.run_id))
+    assert pieces.resumed_from == (1, 2, 3, 4)
+    for a, b in zip(whole.method.parameters(), pieces.method.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_a_parameter_in_no_group_or_in_two_is_refused() -> None:
+    class Forgetful(Linear):
+        def param_groups(self) -> Sequence[ParamGroup]:
+            return (ParamGroup([self.network.classifier.weight]),)
+
+    class Greedy(Linear):
+        def param_groups(self) -> Sequence[ParamGroup]:
+            return (*super().param_groups(), ParamGroup([self.network.classifier.bias]))
+
+    with pytest.raises(ValueError, match=r"leaves out network\.classifier\.bias"):
+        run(make_spec(), Forgetful)
+    with pytest.raises(ValueError, match="more than one parameter group"):
+        run(make_spec(), Greedy)
 
 
 def test_a_problem_holds_no_labels_and_no_rows() -> None:
