@@ -142,11 +142,13 @@ class Problem:
         candidates: [N, C] bool on the training device.
         epochs: length of the run.
         make_network: builds a fresh network on the training device; call it once per network.
+        input_shape: of one instance, without the batch dimension.
     """
 
     candidates: Tensor
     epochs: int
     make_network: Callable[[], Network]
+    input_shape: tuple[int, ...]
 
     @property
     def num_classes(self) -> int:

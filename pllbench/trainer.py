@@ -159,7 +159,7 @@ def build(spec: RunSpec, cls: type[Method[Any]], task: Task) -> Method[Any]:
     def network() -> Network:
         return make_network(spec.train, shape, num_classes).to(device)
 
-    problem = Problem(task.candidates, spec.train.epochs, network)
+    problem = Problem(task.candidates, spec.train.epochs, network, shape)
     method = cls(problem, cls.hparams_type.parse(spec.hparams)).to(device)
     task.views.require(method.views)
     if spec.train.compile:

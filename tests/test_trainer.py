@@ -153,7 +153,8 @@ def test_a_parameter_in_no_group_or_in_two_is_refused() -> None:
 
 
 def test_a_problem_holds_no_labels_and_no_rows() -> None:
-    assert [field.name for field in fields(Problem)] == ["candidates", "epochs", "make_network"]
+    names = [field.name for field in fields(Problem)]
+    assert names == ["candidates", "epochs", "make_network", "input_shape"]
 
 
 class Faulty(Toy):

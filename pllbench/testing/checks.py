@@ -251,7 +251,8 @@ def extreme_logits(cls: AnyMethod) -> None:
     # The larger size is for methods with a temperature.
     for precision, largest in (("float32", 200.0), ("float32", 4000.0), ("bf16", 200.0)):
         settings = spec.train.model_copy(update={"precision": precision})
-        problem = Problem(task.candidates, EPOCHS, partial(network, settings, largest))
+        make = partial(network, settings, largest)
+        problem = Problem(task.candidates, EPOCHS, make, tuple(task.x.shape[1:]))
         method = cls(problem, cls.hparams_type())
         for epoch in range(EPOCHS):
             where = f"at epoch {epoch} of {EPOCHS} with logits up to {largest:.0f}, {precision}"

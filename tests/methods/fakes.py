@@ -84,7 +84,8 @@ def lookup_problem(
         return network
 
     x = torch.eye(rows).split(batch_size)
-    return Problem(candidates, epochs, make_network), Batch(x, torch.arange(batch_size), candidates)
+    problem = Problem(candidates, epochs, make_network, (rows,))
+    return problem, Batch(x, torch.arange(batch_size), candidates)
 
 
 def logit_gradient(network: nn.Module, num_views: int = 1) -> Tensor:
@@ -147,7 +148,7 @@ def random_problem(
             encoder = nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.ReLU())
             return Network(encoder, 8, candidates.shape[1], bf16=bf16)
 
-    return Problem(candidates, epochs, make_network)
+    return Problem(candidates, epochs, make_network, (6,))
 
 
 def random_batches(

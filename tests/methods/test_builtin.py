@@ -139,7 +139,7 @@ class NetworkWithoutAutocast(Network):
 def test_no_step_waits_for_the_device(cls: type[Method[Any]], epoch: int) -> None:
     """On the meta device nothing has a value, so whatever would wait for one raises."""
     candidates = candidates_for(cls)
-    problem = Problem(candidates, 200, lambda: NetworkWithoutAutocast(nn.Identity(), 6, 5))
+    problem = Problem(candidates, 200, lambda: NetworkWithoutAutocast(nn.Identity(), 6, 5), (6,))
     method = make(cls, problem).to("meta")
     method.epoch = epoch
     batch = moved(next(random_batches(method, candidates)), "meta")

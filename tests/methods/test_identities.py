@@ -105,6 +105,7 @@ def test_f_with_singletons_everything_is_supervised(cls: type[Method[Any]]) -> N
 
 def test_g_no_method_can_see_a_true_label() -> None:
     """What a method is given holds no labels, so permuting them cannot change a parameter."""
-    assert {field.name for field in fields(Problem)} == {"candidates", "epochs", "make_network"}
+    known = {"candidates", "epochs", "make_network", "input_shape"}
+    assert {field.name for field in fields(Problem)} == known
     assert {field.name for field in fields(Batch)} == {"x", "index", "candidates"}
     assert [cls for cls in BUILTIN if cls.labels == "true"] == [Supervised]
