@@ -44,7 +44,18 @@ class NoInstances(TrainView):
     """A training set for methods that do not look at it."""
 
     def batches(self) -> Iterator[Batch]:
-        raise AssertionError("no built-in method walks the training set")
+        raise AssertionError("this method walks the training set: give it one")
+
+
+class Instances(TrainView):
+    """The training set of plain rows x [N, ...] and candidates [N, C]."""
+
+    def __init__(self, x: Tensor, candidates: Tensor, batch_size: int = 8) -> None:
+        self.x, self.candidates, self.batch_size = x, candidates, batch_size
+
+    def batches(self) -> Iterator[Batch]:
+        for index in torch.arange(len(self.x), device=self.x.device).split(self.batch_size):
+            yield Batch((self.x[index],), index, self.candidates[index])
 
 
 def sets(*rows: set[int], num_classes: int) -> Tensor:
@@ -101,12 +112,12 @@ def make(cls: type[M], problem: Problem, **hparams: object) -> M:
     return cls(problem, cls.hparams_type.parse(hparams))
 
 
-def start_epoch(method: Method[Any], epoch: int) -> None:
+def start_epoch(method: Method[Any], epoch: int, train: TrainView | None = None) -> None:
     """What the trainer does before the first batch of an epoch."""
     method.epoch = epoch
     method.train()
     with torch.no_grad():
-        method.on_epoch_start(NoInstances())
+        method.on_epoch_start(train or NoInstances())
 
 
 def train_step(method: Method[Any], batch: Batch, optimizer: torch.optim.Optimizer) -> float:
@@ -151,6 +162,11 @@ def random_problem(
     return Problem(candidates, epochs, make_network, (6,))
 
 
+def random_instances(candidates: Tensor, seed: int = 0) -> Instances:
+    """Plain rows of 6 features for `random_problem`."""
+    return Instances(normal(len(candidates), 6, seed=seed), candidates)
+
+
 def random_batches(
     method: Method[Any], candidates: Tensor, seed: int = 0, batch_size: int = 8
 ) -> Iterator[Batch]:
@@ -166,7 +182,7 @@ def trained(method: M, candidates: Tensor, epochs: Sequence[int], lr: float = 0.
     """The method after training in these epochs, whose batches depend on the epoch alone."""
     optimizer = sgd(method, lr, momentum=0.9)
     for epoch in epochs:
-        start_epoch(method, epoch)
+        start_epoch(method, epoch, random_instances(candidates))
         for batch in random_batches(method, candidates, seed=epoch):
             train_step(method, batch, optimizer)
     return method
