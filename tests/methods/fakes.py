@@ -22,6 +22,7 @@ from pllbench_methods.proden import PRODEN
 from pllbench_methods.rc import RC
 from pllbench_methods.supervised import Supervised
 from pllbench_methods.syco import SyCo
+from pllbench_methods.valen import VALEN
 
 Array = NDArray[np.float64]
 M = TypeVar("M", bound=Method[Any])
@@ -37,6 +38,7 @@ BUILTIN: tuple[type[Method[Any]], ...] = (
     NCPDCoteach,
     AsyCo,
     SyCo,
+    VALEN,
 )
 
 
