@@ -15,6 +15,7 @@ from pllbench.method import Batch, Method, Network, Problem, TrainView
 from pllbench_methods.asyco import AsyCo
 from pllbench_methods.cc import CC
 from pllbench_methods.dpll import DPLL
+from pllbench_methods.idgp import IDGP
 from pllbench_methods.ncpd import NCPD
 from pllbench_methods.ncpd_coteach import NCPDCoteach
 from pllbench_methods.pico import PiCO
@@ -39,6 +40,7 @@ BUILTIN: tuple[type[Method[Any]], ...] = (
     AsyCo,
     SyCo,
     VALEN,
+    IDGP,
 )
 
 
