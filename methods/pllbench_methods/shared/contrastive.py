@@ -145,3 +145,8 @@ class MomentumContrast(Method[H]):
         self.queue[places] = key[-size:]
         self.queue_labels[places] = pseudo[-size:]
         self.queue_pointer.add_(len(key)).remainder_(size)
+
+    def predict(self, x: Tensor) -> Tensor:
+        """Logits [B, C] of the query encoder's classifier."""
+        logits: Tensor = self.query.network(x)[0]
+        return logits

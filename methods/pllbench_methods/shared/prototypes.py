@@ -109,8 +109,3 @@ class PrototypeContrast(ConfidenceState[P], MomentumContrast[P]):
         pool, labels = self.contrast_pool(query, key, pseudo)
         positive = pseudo[:, None] == labels
         return supervised_contrast(query, pool, positive, self.hparams.temperature)
-
-    def predict(self, x: Tensor) -> Tensor:
-        """Logits [B, C] of the query encoder's classifier."""
-        logits: Tensor = self.query.network(x)[0]
-        return logits
