@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from pllbench.method import Batch, Method, Network, Problem, TrainView
 from pllbench_methods.asyco import AsyCo
 from pllbench_methods.cc import CC
+from pllbench_methods.crosel import CroSel
 from pllbench_methods.dirk import DIRK
 from pllbench_methods.dpll import DPLL
 from pllbench_methods.idgp import IDGP
@@ -43,6 +44,7 @@ BUILTIN: tuple[type[Method[Any]], ...] = (
     VALEN,
     IDGP,
     DIRK,
+    CroSel,
 )
 
 
