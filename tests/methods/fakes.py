@@ -21,6 +21,7 @@ from pllbench_methods.idgp import IDGP
 from pllbench_methods.ncpd import NCPD
 from pllbench_methods.ncpd_coteach import NCPDCoteach
 from pllbench_methods.pico import PiCO
+from pllbench_methods.pico_plus import PiCOPlus
 from pllbench_methods.proden import PRODEN
 from pllbench_methods.rc import RC
 from pllbench_methods.supervised import Supervised
@@ -45,6 +46,7 @@ BUILTIN: tuple[type[Method[Any]], ...] = (
     IDGP,
     DIRK,
     CroSel,
+    PiCOPlus,
 )
 
 
