@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from pllbench.method import Batch, Method, Network, Problem, TrainView
+from pllbench_methods.alim import ALIM
 from pllbench_methods.asyco import AsyCo
 from pllbench_methods.cc import CC
 from pllbench_methods.crosel import CroSel
@@ -47,6 +48,7 @@ BUILTIN: tuple[type[Method[Any]], ...] = (
     DIRK,
     CroSel,
     PiCOPlus,
+    ALIM,
 )
 
 
