@@ -19,6 +19,7 @@ from pllbench_methods.crosel import CroSel
 from pllbench_methods.dirk import DIRK
 from pllbench_methods.dpll import DPLL
 from pllbench_methods.idgp import IDGP
+from pllbench_methods.irnet import IRNet
 from pllbench_methods.ncpd import NCPD
 from pllbench_methods.ncpd_coteach import NCPDCoteach
 from pllbench_methods.pico import PiCO
@@ -49,6 +50,7 @@ BUILTIN: tuple[type[Method[Any]], ...] = (
     CroSel,
     PiCOPlus,
     ALIM,
+    IRNet,
 )
 
 
