@@ -18,6 +18,7 @@ from pllbench_methods.cc import CC
 from pllbench_methods.crosel import CroSel
 from pllbench_methods.dirk import DIRK
 from pllbench_methods.dpll import DPLL
+from pllbench_methods.fredis import FREDIS
 from pllbench_methods.idgp import IDGP
 from pllbench_methods.irnet import IRNet
 from pllbench_methods.ncpd import NCPD
@@ -51,6 +52,7 @@ BUILTIN: tuple[type[Method[Any]], ...] = (
     PiCOPlus,
     ALIM,
     IRNet,
+    FREDIS,
 )
 
 
