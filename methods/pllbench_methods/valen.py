@@ -167,7 +167,7 @@ class VALEN(ConfidenceState[VALENHparams]):
         """Make the graph: once, after the warm-up (code), or before every epoch (paper)."""
         if not self.enhancing or (self.hparams.mode == "code" and self.ready):
             return
-        _, features = plain_outputs(self.network, train)
+        _, features, _ = plain_outputs(self.network, train)
         self.neighbours.copy_(nearest_neighbours(features, self.neighbours.shape[1]))
         if self.hparams.mode == "paper":
             self.features.copy_(features)

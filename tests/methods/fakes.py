@@ -23,6 +23,7 @@ from pllbench_methods.idgp import IDGP
 from pllbench_methods.irnet import IRNet
 from pllbench_methods.ncpd import NCPD
 from pllbench_methods.ncpd_coteach import NCPDCoteach
+from pllbench_methods.pals import PALS
 from pllbench_methods.pico import PiCO
 from pllbench_methods.pico_plus import PiCOPlus
 from pllbench_methods.proden import PRODEN
@@ -53,6 +54,7 @@ BUILTIN: tuple[type[Method[Any]], ...] = (
     ALIM,
     IRNet,
     FREDIS,
+    PALS,
 )
 
 

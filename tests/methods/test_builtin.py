@@ -78,7 +78,9 @@ def test_logits_of_200_leave_loss_and_gradients_finite(cls: type[Method[Any]], e
     signs = torch.randint(-1, 2, (num_views, 6, 5), generator=torch.Generator().manual_seed(0))
     logits = 200.0 * signs
     problem, batch = lookup_problem(candidates, logits, logits.flip(-1))
-    method = make(cls, problem, **({"tau": 1.0} if "tau" in cls.hparams_type.model_fields else {}))
+    fields = cls.hparams_type.model_fields
+    options = {"tau": 1.0, "balance": 1.0}  # no temperature, and rows to learn from
+    method = make(cls, problem, **{key: options[key] for key in options.keys() & fields.keys()})
     start_epoch(method, epoch, Instances(batch.x[0], candidates))
     for _ in range(2):  # the second step learns from what the first has stored
         loss = method.loss(batch).loss

@@ -268,7 +268,7 @@ def test_hand_over_happens_once(copy_network: bool) -> None:
     assert method.ready
     assert torch.equal(method.distribution, method.confidence)
     with torch.no_grad():
-        _, features = plain_outputs(method.network, train)
+        _, features, _ = plain_outputs(method.network, train)
     distance = np.linalg.norm(features[:, None] - features[None], axis=2)
     np.fill_diagonal(distance, np.inf)
     nearest = np.sort(np.take_along_axis(distance, distance.argsort(1)[:, :3], 1), 1)
@@ -286,9 +286,10 @@ def test_the_pass_over_plain_instances_leaves_batchnorm_as_it_was() -> None:
     network = random_problem(candidates).make_network()
     before = {name: value.clone() for name, value in network.state_dict().items()}
     with torch.no_grad():
-        logits, features = plain_outputs(network, random_instances(candidates))
+        logits, features, found = plain_outputs(network, random_instances(candidates))
     assert logits.shape == (24, 5)
     assert features.shape == (24, 8)
+    assert torch.equal(found, candidates)
     torch.testing.assert_close(dict(network.state_dict()), before, rtol=0, atol=0)
     assert network.training
 
@@ -379,7 +380,7 @@ def test_in_the_paper_the_graph_is_made_before_every_epoch() -> None:
     for epoch in (10, 11):
         start_epoch(method, epoch, random_instances(candidates))
         with torch.no_grad():
-            _, features = plain_outputs(method.network, random_instances(candidates))
+            _, features, _ = plain_outputs(method.network, random_instances(candidates))
         torch.testing.assert_close(method.features, features)
         seen.append(method.features.clone())
         for batch in random_batches(method, candidates, seed=epoch):

@@ -14,13 +14,13 @@ DISTANCES = 2**24
 """Distances that are held at once: 64 MiB."""
 
 
-def plain_outputs(network: Network, train: TrainView) -> tuple[Tensor, Tensor]:
-    """Logits [N, C] and features [N, D] of all plain instances, in eval mode."""
+def plain_outputs(network: Network, train: TrainView) -> tuple[Tensor, Tensor, Tensor]:
+    """Of all plain instances, in eval mode: logits [N, C], features [N, D], candidates [N, C]."""
     network.eval()
-    outputs = [network(batch.x[0]) for batch in train.batches()]
+    outputs = [(*network(batch.x[0]), batch.candidates) for batch in train.batches()]
     network.train()
-    logits, features = zip(*outputs, strict=True)
-    return torch.cat(logits), torch.cat(features)
+    logits, features, candidates = map(torch.cat, zip(*outputs, strict=True))
+    return logits, features, candidates
 
 
 def nearest_neighbours(features: Tensor, count: int) -> Tensor:
