@@ -120,6 +120,21 @@ class Step:
     logs: Mapping[str, Tensor] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class ParamGroup:
+    """Parameters whose learning rate and weight decay are multiples of the train settings'.
+
+    Attributes:
+        params: the parameters.
+        lr_factor: times the learning rate, in every epoch.
+        weight_decay_factor: times the weight decay.
+    """
+
+    params: Sequence[Tensor]
+    lr_factor: float = 1.0
+    weight_decay_factor: float = 1.0
+
+
 @dataclass(frozen=True)
 class Problem:
     """All that a method may know of its task.
@@ -173,6 +188,8 @@ class Method(nn.Module, ABC, Generic[H]):
         year: of the publication; None where there is none.
         venue: of the publication.
         gradient: False for a `FittedMethod`, which is fitted once instead of trained in steps.
+        noisy_candidates: whether it allows for candidate sets without the true label; only then may
+            a pseudo label be no candidate.
         epoch: 0-based; set by the trainer before each epoch.
     """
 
@@ -184,6 +201,7 @@ class Method(nn.Module, ABC, Generic[H]):
     year: ClassVar[int | None] = None
     venue: ClassVar[str] = ""
     gradient: ClassVar[bool] = True
+    noisy_candidates: ClassVar[bool] = False
     epoch: int
 
     def __init__(self, problem: Problem, hparams: H) -> None:
@@ -239,6 +257,14 @@ class Method(nn.Module, ABC, Generic[H]):
         and on buffers alone, or a resumed run differs.
         """
         return False
+
+    def param_groups(self) -> Sequence[ParamGroup]:
+        """What the optimizer trains: by default all parameters, at the rates of the train settings.
+
+        Each parameter that needs a gradient belongs to exactly one group. A resumed run must find
+        the groups as they were.
+        """
+        return (ParamGroup(tuple(self.parameters())),)
 
     def extra_predictions(self, x: Tensor) -> Mapping[str, Tensor]:  # noqa: ARG002 - a default
         """Scores [B, C] of further heads (auxiliary network, ensemble) whose accuracy is logged."""

@@ -87,8 +87,11 @@ def steps(cls: AnyMethod) -> None:
                 shape, dtype = list(step.pseudo.shape), step.pseudo.dtype
                 proper = shape == [len(batch.index)] and dtype == torch.int64
                 require(proper, f"pseudo is {dtype} of shape {shape} {where}, not int64 [B]")
+                known = (step.pseudo >= 0) & (step.pseudo < NUM_CLASSES)
+                require(known.all(), f"a pseudo label is no class {where}")
                 among = batch.candidates.gather(1, step.pseudo[:, None]).all()
-                require(among, f"a pseudo label is not a candidate of its row {where}")
+                free = cls.noisy_candidates
+                require(among | free, f"a pseudo label is not a candidate of its row {where}")
             for name, value in step.logs.items():
                 scalar = isinstance(value, Tensor) and value.ndim == 0
                 require(scalar and not value.requires_grad, f"log {name} is no detached scalar")

@@ -1,5 +1,6 @@
-"""The optimizer of a run: SGD with the train settings, over all parameters of a method."""
+"""The optimizer of a run, SGD over the parameter groups of a method, and its schedule."""
 
+import math
 from typing import Any
 
 import torch
@@ -8,14 +9,42 @@ from pllbench.method import Method
 from pllbench.spec import TrainSpec
 
 
+def learning_rate(spec: TrainSpec, epoch: int) -> float:
+    """Learning rate of an epoch (0-based) under the schedule of `spec`."""
+    share = epoch / spec.epochs
+    if spec.schedule == "cosine":
+        lowest = spec.lr * 1e-3
+        return lowest + (spec.lr - lowest) * (1 + math.cos(math.pi * share)) / 2
+    # A milestone is met at the exact epoch although 0.605 * 200 is no exact float.
+    passed = sum(share >= milestone - 1e-9 for milestone in spec.milestones)
+    return float(spec.lr / 10**passed)
+
+
 def make_optimizer(method: Method[Any], spec: TrainSpec) -> torch.optim.SGD:
-    """The optimizer of all of a method's parameters, without any momentum yet."""
+    """The optimizer of a method's parameter groups, without any momentum yet.
+
+    Raises:
+        ValueError: a parameter that needs a gradient is in no group, or one is in two.
+    """
+    groups = method.param_groups()
+    grouped = {id(parameter) for group in groups for parameter in group.params}
+    for name, parameter in method.named_parameters():
+        if parameter.requires_grad and id(parameter) not in grouped:
+            raise ValueError(f"param_groups leaves out {name}, which would never be trained")
     return torch.optim.SGD(
-        method.parameters(), lr=spec.lr, momentum=spec.momentum, weight_decay=spec.weight_decay
+        [
+            {
+                "params": list(group.params),
+                "weight_decay": spec.weight_decay * group.weight_decay_factor,
+            }
+            for group in groups
+        ],
+        lr=spec.lr,
+        momentum=spec.momentum,
     )
 
 
-def set_learning_rate(optimizer: torch.optim.SGD, lr: float) -> None:
-    """Set the learning rate of the next steps."""
-    for group in optimizer.param_groups:
-        group["lr"] = lr
+def set_learning_rate(optimizer: torch.optim.SGD, method: Method[Any], lr: float) -> None:
+    """Set the learning rate of the next steps, in every parameter group times its factor."""
+    for group, declared in zip(optimizer.param_groups, method.param_groups(), strict=True):
+        group["lr"] = lr * declared.lr_factor

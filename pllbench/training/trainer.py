@@ -18,11 +18,11 @@ from pllbench.results.curves import Curves
 from pllbench.results.model_selection import choose, last_epochs
 from pllbench.results.records import Result
 from pllbench.seeds import stream_seed
-from pllbench.spec import RunSpec, TrainSpec
+from pllbench.spec import RunSpec
 from pllbench.training.checkpoints import Checkpoints, State
 from pllbench.training.evaluation import EXTRA, evaluate, noise_rates
 from pllbench.training.loader import Loader
-from pllbench.training.optimizer import make_optimizer, set_learning_rate
+from pllbench.training.optimizer import learning_rate, make_optimizer, set_learning_rate
 from pllbench.training.step import take_step
 from pllbench.training.task import Task
 
@@ -64,17 +64,6 @@ class Outcome:
     resumed_from: tuple[int, ...]
     seconds_before: float
     method: Method[Any]
-
-
-def learning_rate(spec: TrainSpec, epoch: int) -> float:
-    """Learning rate of an epoch (0-based) under the schedule of `spec`."""
-    share = epoch / spec.epochs
-    if spec.schedule == "cosine":
-        lowest = spec.lr * 1e-3
-        return lowest + (spec.lr - lowest) * (1 + math.cos(math.pi * share)) / 2
-    # A milestone is met at the exact epoch although 0.605 * 200 is no exact float.
-    passed = sum(share >= milestone - 1e-9 for milestone in spec.milestones)
-    return float(spec.lr / 10**passed)
 
 
 def train(
@@ -126,7 +115,7 @@ def train(
             if method.restarts():
                 optimizer = make_optimizer(method, spec.train)
             lr = learning_rate(spec.train, epoch)
-            set_learning_rate(optimizer, lr)
+            set_learning_rate(optimizer, method, lr)
             row = {"lr": lr} | _train_epoch(method, loader, optimizer, task)
             _append(columns, row | evaluate(method, task), epoch)
             go_on = on_epoch(Progress(epoch, columns["accuracy"][-1]))

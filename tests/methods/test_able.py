@@ -52,19 +52,22 @@ def twin_of_weights(confidence: Array, candidates: Array, predicted: list[int]) 
     return weights
 
 
-def test_example_1_weights_of_the_positives() -> None:
+def test_weights_of_the_positives() -> None:
+    """Example 1."""
     candidates = sets({0, 1}, {1, 2}, num_classes=3)
     weights = positive_weights(CONFIDENCE, candidates, torch.tensor([0, 2]))
     torch.testing.assert_close(weights, torch.tensor([[0.7, 0.0], [0.0, 0.6]]))
 
 
-def test_example_2_contrast_of_four_vectors() -> None:
+def test_contrast_of_four_vectors() -> None:
+    """Example 2."""
     weights = torch.tensor([[0.7, 0.0], [0.0, 0.6]]).repeat(2, 2)
     loss = weighted_contrast(at_angles(0, 90, 30, 120), weights, temperature=1.0)
     assert loss.item() == pytest.approx(0.411088, abs=1e-6)
 
 
-def test_example_3_a_single_row_has_no_contrast() -> None:
+def test_a_single_row_has_no_contrast() -> None:
+    """Example 3."""
     loss = weighted_contrast(at_angles(0, 30), torch.ones(2, 2), temperature=0.1)
     assert loss.item() == 0
 
@@ -112,7 +115,8 @@ def test_twin_of_loss_and_confidence(weights_of: str) -> None:
     np.testing.assert_allclose(method.confidence[order].numpy(), renewed, rtol=1e-5)
 
 
-def test_example_4_the_order_of_a_batch_does_not_matter() -> None:
+def test_the_order_of_a_batch_does_not_matter() -> None:
+    """Example 4."""
     candidates = random_candidates()
     losses = []
     for weights_of in ("instance", "position"):

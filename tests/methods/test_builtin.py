@@ -18,6 +18,7 @@ from pllbench_methods.shared.views import MultiViewMethod
 from tests.methods.fakes import (
     BUILTIN,
     TRAINED,
+    Instances,
     lookup_problem,
     make,
     random_batches,
@@ -73,8 +74,10 @@ def test_logits_of_200_leave_loss_and_gradients_finite(cls: type[Method[Any]], e
     signs = torch.randint(-1, 2, (num_views, 6, 5), generator=torch.Generator().manual_seed(0))
     logits = 200.0 * signs
     problem, batch = lookup_problem(candidates, logits, logits.flip(-1))
-    method = make(cls, problem, **({"tau": 1.0} if "tau" in cls.hparams_type.model_fields else {}))
-    method.epoch = epoch
+    fields = cls.hparams_type.model_fields
+    options = {"tau": 1.0, "balance": 1.0}  # no temperature, and rows to learn from
+    method = make(cls, problem, **{key: options[key] for key in options.keys() & fields.keys()})
+    start_epoch(method, epoch, Instances(batch.x[0], candidates))
     for _ in range(2):  # the second step learns from what the first has stored
         loss = method.loss(batch).loss
         loss.backward()
@@ -114,7 +117,8 @@ def test_pseudo_labels_are_candidates(cls: type[Method[Any]]) -> None:
         else:
             assert pseudo is not None
             assert pseudo.dtype == torch.int64
-            assert batch.candidates.gather(1, pseudo[:, None]).all()
+            inside = batch.candidates.gather(1, pseudo[:, None]).all()
+            assert inside or cls.noisy_candidates
 
 
 def moved(batch: Batch, device: str) -> Batch:
@@ -128,6 +132,12 @@ class NetworkWithoutAutocast(Network):
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         features = self.encoder(x)
         return self.classifier(features), features
+
+
+@torch.library.impl("aten::_standard_gamma_grad", "Meta")
+def gamma_gradient(concentration: Tensor, draw: Tensor) -> Tensor:
+    """What torch computes on every device but this one: the shape of a gamma draw's gradient."""
+    return torch.empty_like(concentration)
 
 
 @pytest.mark.usefixtures("no_uploads")

@@ -25,7 +25,8 @@ def convex_loss(scores: Tensor, candidates: Tensor) -> Tensor:
 SCORES = torch.tensor([[[0.4, -0.5, 0.3]]])
 
 
-def test_example_1_loss_and_gradient_at_the_scores() -> None:
+def test_loss_and_gradient_at_the_scores() -> None:
+    """Example 1."""
     problem, batch = lookup_problem(sets({0, 2}, num_classes=3), SCORES)
     method = make(CLPL, problem)
     step = method.loss(batch)
@@ -37,15 +38,16 @@ def test_example_1_loss_and_gradient_at_the_scores() -> None:
     assert step.pseudo.tolist() == [0]
 
 
-def test_example_2_probabilities_in_the_place_of_scores() -> None:
-    """They would keep the other label's term at 1.69, where the scores have driven it to 0."""
+def test_probabilities_in_the_place_of_scores() -> None:
+    """Example 2: they would keep the other label's term at 1.69; the scores have driven it to 0."""
     candidates = sets({0, 2}, num_classes=3)
     probs = torch.tensor([[0.5, 0.3, 0.2]])
     assert convex_loss(probs, candidates).item() == pytest.approx(2.1125, abs=1e-6)
     assert convex_loss(torch.tensor([[1.0, -1.0, 1.0]]), candidates).item() == 0
 
 
-def test_example_3_a_full_set_asks_its_mean_score_to_reach_1() -> None:
+def test_a_full_set_asks_its_mean_score_to_reach_1() -> None:
+    """Example 3."""
     loss = convex_loss(SCORES[0], sets({0, 1, 2}, num_classes=3))
     assert loss.item() == pytest.approx(0.871111, abs=1e-6)
 

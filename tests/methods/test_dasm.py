@@ -36,7 +36,8 @@ def made(*views: list[float], **hparams: object) -> tuple[DASM, Batch]:
     return make(DASM, problem, **hparams), batch
 
 
-def test_example_1_each_view_learns_from_the_other() -> None:
+def test_each_view_learns_from_the_other() -> None:
+    """Example 1."""
     method, batch = made(WEAK, STRONG)
     step = method.loss(batch)
     step.loss.backward()
@@ -47,8 +48,8 @@ def test_example_1_each_view_learns_from_the_other() -> None:
     torch.testing.assert_close(gradient, expected, atol=1e-6, rtol=0)
 
 
-def test_example_2_two_equal_views_have_the_gradient_of_cc() -> None:
-    """A view that learns from its own current confidence is CC: crossing makes the difference."""
+def test_two_equal_views_have_the_gradient_of_cc() -> None:
+    """Example 2: learning from its own current confidence, a view is CC: crossing differs."""
     method, batch = made(WEAK, WEAK)
     step = method.loss(batch)
     step.loss.backward()
@@ -62,7 +63,8 @@ def test_example_2_two_equal_views_have_the_gradient_of_cc() -> None:
     torch.testing.assert_close(gradient, logit_gradient(cc.network)[0, 0])
 
 
-def test_example_3_uniform_targets_during_the_warmup() -> None:
+def test_uniform_targets_during_the_warmup() -> None:
+    """Example 3."""
     method, batch = made(WEAK, STRONG, warmup=10)
     uniform = -(np.log(0.5 * 0.2) + np.log(0.6 * 0.3)) / 4
     for epoch, expected in ((0, uniform), (9, uniform), (10, 0.853723)):
@@ -80,7 +82,8 @@ def test_stored_confidence_is_that_of_the_last_visit_and_crosses_too() -> None:
     assert method.loss(batch).loss.item() == pytest.approx(0.853723, abs=1e-6)
 
 
-def test_example_4_with_a_store_and_two_equal_views_dasm_is_proden() -> None:
+def test_with_a_store_and_two_equal_views_dasm_is_proden() -> None:
+    """Example 4."""
     dasm = make(DASM, random_problem(CANDIDATES), store=True)
     proden = make(PRODEN, random_problem(CANDIDATES), num_strong=0)
     optimizers = sgd(dasm), sgd(proden)

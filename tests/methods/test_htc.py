@@ -41,13 +41,15 @@ def small() -> HTC:
     return even(make(HTC, random_problem(sets({0, 1, 2}, num_classes=3))))
 
 
-def test_example_1_target_of_the_tail() -> None:
+def test_target_of_the_tail() -> None:
+    """Example 1."""
     target = adjusted(torch.tensor([[1.0, 0.0, 0.0]]), PRIOR, 2.0).softmax(1)
     expected = torch.tensor([[0.063633, 0.093637, 0.842731]])
     torch.testing.assert_close(target, expected, atol=1e-6, rtol=0)
 
 
-def test_example_2_fusion_with_equal_attention() -> None:
+def test_fusion_with_equal_attention() -> None:
+    """Example 2."""
     head = adjusted(torch.tensor([[1.0, 0.0, 0.0]]), PRIOR, 1.0)
     expected = torch.tensor([[0.253612, 0.186597, 0.559791]])
     torch.testing.assert_close(head.softmax(1), expected, atol=1e-6, rtol=0)
@@ -56,8 +58,9 @@ def test_example_2_fusion_with_equal_attention() -> None:
     torch.testing.assert_close(scores.softmax(1), expected, atol=1e-6, rtol=0)
 
 
-def test_example_2_weights_have_norm_one() -> None:
+def test_weights_have_norm_one() -> None:
     # Equal priors leave the head as it is: p1 = [.2, .7, .1], p2 = [.5, .3, .2].
+    """Example 2."""
     scores = small().fused(log([0.2, 0.7, 0.1]), log([0.5, 0.3, 0.2]), torch.full((3,), 1 / 3))
     expected = torch.tensor([[0.707107 * 0.7, 0.707107 * 1.0, 0.707107 * 0.3]])
     torch.testing.assert_close(scores, expected, atol=1e-6, rtol=0)
@@ -68,7 +71,8 @@ def test_example_2_weights_have_norm_one() -> None:
 @pytest.mark.parametrize(
     ("num_classes", "ceiling", "floor"), [(10, 0.3137, 1.159), (100, 0.0399, 3.222)]
 )
-def test_example_3_the_fusion_is_never_sure(num_classes: int, ceiling: float, floor: float) -> None:
+def test_the_fusion_is_never_sure(num_classes: int, ceiling: float, floor: float) -> None:
+    """Example 3."""
     candidates = torch.ones(4, num_classes).bool()
     method = even(make(HTC, random_problem(candidates)))
     sure = 1000 * torch.nn.functional.one_hot(torch.tensor([0]), num_classes).float()
@@ -77,7 +81,8 @@ def test_example_3_the_fusion_is_never_sure(num_classes: int, ceiling: float, fl
     assert -scores.log_softmax(1)[0, 0].item() == pytest.approx(floor, abs=1e-3)
 
 
-def test_example_4_confidence_moves_to_the_tail() -> None:
+def test_confidence_moves_to_the_tail() -> None:
+    """Example 4."""
     problem, batch = lookup_problem(sets({0, 2}, num_classes=3), normal(2, 1, 3))
     method = make(HTC, problem)
     with torch.no_grad():
@@ -91,7 +96,8 @@ def test_example_4_confidence_moves_to_the_tail() -> None:
 @pytest.mark.parametrize(
     ("epoch", "eta", "alpha"), [(0, 0, 0.2), (25, 0.45, 0.4), (50, 0.9, 0.6), (400, 0.9, 0.6)]
 )
-def test_example_5_schedules(epoch: int, eta: float, alpha: float) -> None:
+def test_schedules(epoch: int, eta: float, alpha: float) -> None:
+    """Example 5."""
     assert HTCHparams().alpha(min(epoch / 50, 1)) == pytest.approx(alpha)
 
     def weighed(epoch: int, eta: float) -> float:
@@ -111,7 +117,8 @@ def test_example_5_schedules(epoch: int, eta: float, alpha: float) -> None:
 
 
 @pytest.mark.parametrize(("share", "number"), [(0.5, 26), (0.01, 1)])
-def test_example_6_rows_that_are_chosen_of_a_class(share: float, number: int) -> None:
+def test_rows_that_are_chosen_of_a_class(share: float, number: int) -> None:
+    """Example 6."""
     labels = torch.tensor([1] * 60 + [0] * 196)
     counts = 256 * 0.2 * torch.tensor([1 - share, share])
     assert smallest_by_class(normal(256), labels, counts)[:60].sum() == number

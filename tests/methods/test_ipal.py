@@ -25,9 +25,10 @@ from tests.methods.fakes import Array, fitted, normal, random_candidates, sets
         ([-1.0, -1.0], [[2.0, 0.0], [0.0, 4.0], [1.0, 1.0]], [0, 0, 0]),
     ],
 )
-def test_example_1_weights_of_neighbours(
+def test_weights_of_neighbours(
     x: list[float], neighbours: list[list[float]], expected: list[float]
 ) -> None:
+    """Example 1."""
     found = reconstruction_weights(
         torch.tensor(neighbours), torch.tensor([x]), torch.tensor([[0, 1, 2]])
     )
@@ -45,7 +46,8 @@ GRAPH = csr_array(np.array([[0, 0.5, 0.5], [1, 0, 0], [0, 1, 0]]))
 THREE = sets({0, 1}, {1}, {0, 2}, num_classes=3)
 
 
-def test_example_2_one_round_of_the_propagation() -> None:
+def test_one_round_of_the_propagation() -> None:
+    """Example 2."""
     assert propagate(GRAPH, THREE, 0.95, 0).tolist() == [[0.5, 0.5, 0], [0, 1, 0], [0.5, 0, 0.5]]
     expected = torch.tensor([[0.344262, 0.655738, 0], [0, 1, 0], [0.5, 0, 0.5]]).double()
     torch.testing.assert_close(propagate(GRAPH, THREE, 0.95, 1), expected, atol=1e-6, rtol=0)
@@ -56,7 +58,8 @@ def test_a_row_without_neighbours_keeps_its_uniform_confidence() -> None:
     assert propagate(graph, THREE, 0.95, 50)[2].tolist() == [0.5, 0, 0.5]
 
 
-def test_example_3_labels_are_taken_when_classes_have_the_mass_that_they_began_with() -> None:
+def test_labels_are_taken_when_classes_have_the_mass_that_they_began_with() -> None:
+    """Example 3."""
     confidence = torch.tensor([[0.45, 0.55], [0.2, 0.8], [0.3, 0.7]]).double()
     labels = balanced_labels(confidence, torch.ones(3, 2, dtype=torch.bool))
     # Factors 1.5 / .95 and 1.5 / 2.05: (.710526, .402439), (.315789, .585366), (.473684, .512195).
@@ -68,14 +71,15 @@ def test_a_class_that_is_nobodys_candidate_is_nobodys_label() -> None:
     assert balanced_labels(confidence, sets({0, 1}, {0}, num_classes=3)).tolist() == [1, 0]
 
 
-def test_example_4_the_label_that_reconstructs_best() -> None:
+def test_the_label_that_reconstructs_best() -> None:
+    """Example 4."""
     method, _ = fitted(IPAL, torch.eye(2), sets({0}, {1}, num_classes=3))
     scores = method.predict(torch.tensor([[0.8, 0.6]]))
     assert scores[0].tolist() == pytest.approx([-0.36, -0.64, -torch.inf], abs=1e-6)
 
 
-def test_example_5_a_label_that_no_neighbour_has_does_not_win() -> None:
-    """The parts (5, .5) and (-5, .5) are farther from (0, 1) than 0, the part of the third."""
+def test_a_label_that_no_neighbour_has_does_not_win() -> None:
+    """Example 5: the parts (5, .5) and (-5, .5) are farther from (0, 1) than 0, the third's."""
     rows = torch.tensor([[10.0, 1.0], [-10.0, 1.0]])
     method, _ = fitted(IPAL, rows, sets({0}, {1}, num_classes=3))
     scores = method.predict(torch.tensor([[0.0, 1.0]]))

@@ -39,7 +39,8 @@ def at_epoch(method: PaPi, epoch: int) -> PaPi:
     return method
 
 
-def test_example_1_alignment_of_a_mixed_instance() -> None:
+def test_alignment_of_a_mixed_instance() -> None:
+    """Example 1."""
     target, partners = torch.tensor([[0.7, 0.3], [0.1, 0.9]]), torch.tensor([1, 0])
     log_probs = log([0.6, 0.4], [0.6, 0.4])
     divergence = alignment(log_probs, target, partners, 0.25)[0].item()
@@ -65,14 +66,17 @@ def test_alignment_has_the_gradient_of_cross_entropy_with_the_mixed_target() -> 
 @pytest.mark.parametrize(
     ("epoch", "phi", "momentum"), [(0, 0.95, 0.9), (250, 0.875, 0.7), (500, 0.8, 0.5)]
 )
-def test_example_2_shares_that_are_kept(epoch: int, phi: float, momentum: float) -> None:
+def test_shares_that_are_kept(epoch: int, phi: float, momentum: float) -> None:
+    """Example 2."""
     hparams = PaPiHparams()
     assert hparams.phi(epoch / 500) == pytest.approx(phi)
     assert hparams.proto_momentum(epoch / 500) == pytest.approx(momentum)
 
 
 @pytest.mark.parametrize(("epoch", "weight"), [(0, 0.0), (5, 0.5), (10, 1.0), (400, 1.0)])
-def test_example_2_weight_of_the_alignment(epoch: int, weight: float) -> None:
+def test_weight_of_the_alignment(epoch: int, weight: float) -> None:
+    """Example 2."""
+
     def aligned(epoch: int) -> float:
         """What the alignment adds to the loss, with a confidence that stays as it is."""
         losses = []
@@ -89,14 +93,16 @@ def test_example_2_weight_of_the_alignment(epoch: int, weight: float) -> None:
     assert aligned(100) > 0.1
 
 
-def test_example_3_a_prototype_after_one_embedding() -> None:
+def test_a_prototype_after_one_embedding() -> None:
+    """Example 3."""
     found = updated_prototypes(
         torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]]), torch.tensor([0]), 0.9
     )
     torch.testing.assert_close(found, torch.tensor([[0.993884, 0.110432]]), atol=1e-6, rtol=0)
 
 
-def test_example_4_the_confidence_moves_to_the_classifier_before_the_loss() -> None:
+def test_the_confidence_moves_to_the_classifier_before_the_loss() -> None:
+    """Example 4."""
     logits = log([0.5, 0.3, 0.2])
     method, batch = bare(logits, logits, sets({0, 2}, num_classes=3))
     step = method.loss(batch)

@@ -15,8 +15,8 @@ from tests.methods.fakes import Array, fitted, normal, random_candidates, sets
     ("num_rows", "num_classes", "bound", "first"),
     [(1000, 5, 1.644672, 3), (1406, 23, 1.780912, 4), (40000, 10, 1.949475, 4)],
 )
-def test_example_1_the_bound(num_rows: int, num_classes: int, bound: float, first: int) -> None:
-    """Neighbours that agree decide at the first k with bound < sqrt(k)."""
+def test_the_bound(num_rows: int, num_classes: int, bound: float, first: int) -> None:
+    """Example 1: neighbours that agree decide at the first k with bound < sqrt(k)."""
     found = PLAkNNHparams().bound(num_rows, num_classes)
     assert found == pytest.approx(bound, abs=1e-6)
     assert math.sqrt(first - 1) <= found < math.sqrt(first)
@@ -31,7 +31,8 @@ def decided(*neighbours: set[int]) -> list[float]:
     return decide(sets(*neighbours, num_classes=3)[None], BOUND)[0].tolist()
 
 
-def test_example_2_agreeing_neighbours_decide_at_the_third() -> None:
+def test_agreeing_neighbours_decide_at_the_third() -> None:
+    """Example 2."""
     assert pytest.approx(1.414776, abs=1e-6) == BOUND
     assert np.isfinite(decided({0}, {0})).all()
     first, *others = decided({0}, {0}, {0})
@@ -40,14 +41,16 @@ def test_example_2_agreeing_neighbours_decide_at_the_third() -> None:
     assert decided({0}, {0}, {0}, {1}, {1}, {1}, {1})[0] == first  # nobody is asked any more
 
 
-def test_example_3_alternating_neighbours_decide_at_the_tenth() -> None:
+def test_alternating_neighbours_decide_at_the_tenth() -> None:
+    """Example 3."""
     alternating = [{0, 1}, {0, 2}] * 6
     left = [np.isfinite(decided(*alternating[:k])).sum() for k in (6, 7, 9, 10)]
     assert left == [3, 2, 2, 1]
     assert np.isfinite(decided(*alternating)).tolist() == [True, False, False]
 
 
-def test_example_4_undecided_rows_take_the_best_lead() -> None:
+def test_undecided_rows_take_the_best_lead() -> None:
+    """Example 4."""
     neighbours = {0, 1}, {0, 1}, {1, 2}, {0, 1}, {1}
     assert decided(*neighbours[:3])[2] == pytest.approx(-1.992127, abs=1e-6)
     scores = decided(*neighbours)  # the fourth has dropped the third label
@@ -84,7 +87,8 @@ def test_twin_of_the_rule() -> None:
     assert 0.1 < (scores.isfinite().sum(1) == 1).double().mean() < 0.9  # decided or not
 
 
-def test_example_5_signed_cube_roots_of_length_1() -> None:
+def test_signed_cube_roots_of_length_1() -> None:
+    """Example 5."""
     found = compress(torch.tensor([[27.0, -64.0], [0.0, 0.0]]))
     assert found.flatten().tolist() == pytest.approx([0.6, -0.8, 0, 0], abs=1e-6)
 

@@ -20,7 +20,8 @@ from tests.methods.fakes import fitted, normal, sets
 
 
 @pytest.mark.parametrize(("num_classes", "length"), [(2, 10), (10, 34), (13, 38)])
-def test_example_1_length_of_the_code(num_classes: int, length: int) -> None:
+def test_length_of_the_code(num_classes: int, length: int) -> None:
+    """Example 1."""
     assert PLECOCHparams().length(num_classes) == length
 
 
@@ -29,13 +30,15 @@ WEIGHTS = torch.tensor([[0.2, 0.4, 0.4], [0.6, 0.2, 0.2]])
 DECISIONS = torch.tensor([[3.0, 0.5, 0.5]])
 
 
-def test_example_2_loss_based_decoding() -> None:
+def test_loss_based_decoding() -> None:
+    """Example 2."""
     scores = decode(DECISIONS, CODE, WEIGHTS)
     assert (-scores).exp()[0].tolist() == pytest.approx([0.4952, 0.6894], abs=1e-4)
     assert scores.argmax() == 0
 
 
-def test_example_2_the_largest_sum_of_the_gains_would_be_the_other_class() -> None:
+def test_the_largest_sum_of_the_gains_would_be_the_other_class() -> None:
+    """Example 2."""
     gains = (-decode(-DECISIONS, CODE, WEIGHTS)).exp()[0]
     assert gains.tolist() == pytest.approx([5.3360, 12.2939], abs=1e-3)
 
@@ -65,13 +68,15 @@ def test_splits_of_many_classes_are_random_and_come_once() -> None:
     assert 0.45 < (torch.stack(list(random_splits(40)))[:, :-1] == 1).float().mean() < 0.55
 
 
-def test_example_3_sets_on_one_side_of_a_split() -> None:
+def test_sets_on_one_side_of_a_split() -> None:
+    """Example 3."""
     candidates = sets({0, 1}, {2}, {1, 2}, {2, 3}, {0, 1, 2, 3}, num_classes=4)
     sides = torch.tensor([1.0, 1, -1, -1])
     assert on_one_side(candidates, sides).tolist() == [1, -1, 0, -1, 0]
 
 
-def test_example_4_performance_of_columns() -> None:
+def test_performance_of_columns() -> None:
+    """Example 4."""
     candidates = sets({0, 1}, {0}, {1}, {1}, num_classes=3)
     decisions = torch.tensor([[1.0, -1.0], [2.0, 1.0], [-1.0, -1.0], [-3.0, 1.0]])
     code = torch.tensor([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0]])

@@ -9,7 +9,8 @@ from pllbench_methods.pl_knn import PLKNN, weighted_votes
 from tests.methods.fakes import fitted, normal, random_candidates, sets
 
 
-def test_example_1_votes_at_the_distances_1_2_3() -> None:
+def test_votes_at_the_distances_1_2_3() -> None:
+    """Example 1."""
     distances = torch.tensor([[1.0, 2.0, 3.0]], dtype=torch.float64)
     each = weighted_votes(distances, sets({0}, {1}, {2}, num_classes=3)[None])
     assert each[0].tolist() == pytest.approx([0.833333, 0.666667, 0.5], abs=1e-6)
@@ -26,7 +27,8 @@ LINE = torch.tensor([[0.0], [1.0], [3.0], [6.0]])
 """Rows whose distances can be worked by hand."""
 
 
-def test_example_2_scores_are_the_logs_of_the_votes() -> None:
+def test_scores_are_the_logs_of_the_votes() -> None:
+    """Example 2."""
     method, _ = fitted(PLKNN, LINE, sets({0, 2}, {0, 1}, {2}, {1}, num_classes=4), num_neighbours=3)
     scores = method.predict(torch.tensor([[0.0]]))  # at the distances 0, 1, 3
     assert scores.exp()[0].tolist() == pytest.approx([1.75, 0.75, 1.25, 0], abs=1e-6)
@@ -34,7 +36,8 @@ def test_example_2_scores_are_the_logs_of_the_votes() -> None:
     assert scores[0, 3] == -torch.inf  # in none of the sets
 
 
-def test_example_3_a_training_row_has_no_vote_in_its_own_pseudo_label() -> None:
+def test_a_training_row_has_no_vote_in_its_own_pseudo_label() -> None:
+    """Example 3."""
     candidates = sets({0, 1}, {1, 2}, {2, 3}, {0, 3}, num_classes=4)
     _, pseudo = fitted(PLKNN, LINE, candidates, num_neighbours=2)
     # Row 0: rows 1 and 2 at 1 and 3 vote .75 and .25, so .75 for 1 and nothing for 0.

@@ -22,9 +22,10 @@ LOGITS = torch.tensor([[[2.0, 1.5, 0.0]]])
     ("candidate_set", "loss", "gradient"),
     [({0}, 0.5, [-1, 1, 0]), ({0, 1}, 0.0, [0, 0, 0]), ({1, 2}, 1.5, [1, -1, 0])],
 )
-def test_example_1_the_best_candidate_leads_by_a_margin(
+def test_the_best_candidate_leads_by_a_margin(
     candidate_set: set[int], loss: float, gradient: list[float]
 ) -> None:
+    """Example 1."""
     problem, batch = lookup_problem(sets(candidate_set, num_classes=3), LOGITS)
     method = make(PLSVM, problem)
     step = method.loss(batch)

@@ -38,14 +38,16 @@ def purified(average: list[float], candidates: Tensor, **hparams: object) -> POP
     return method
 
 
-def test_example_1_a_hopeless_candidate_leaves() -> None:
+def test_a_hopeless_candidate_leaves() -> None:
+    """Example 1."""
     method = purified([0.6, 0.0005, 0.3995], sets({0, 1, 2}, num_classes=3))
     assert method.kept.tolist() == [[True, False, True]]
     expected = torch.tensor([[0.600300, 0, 0.399700]])
     torch.testing.assert_close(method.confidence, expected, atol=1e-6, rtol=0)
 
 
-def test_example_1_just_above_the_threshold_it_stays() -> None:
+def test_just_above_the_threshold_it_stays() -> None:
+    """Example 1."""
     method = purified([0.6, 0.00061, 0.39939], sets({0, 1, 2}, num_classes=3))
     assert method.kept.all()
 
@@ -64,7 +66,8 @@ def test_purification_averages_the_window() -> None:
     torch.testing.assert_close(method.confidence, torch.tensor([[0.7, 0.3, 0.0]]))
 
 
-def test_example_2_epochs_of_purification_and_the_threshold_of_500_epochs() -> None:
+def test_epochs_of_purification_and_the_threshold_of_500_epochs() -> None:
+    """Example 2."""
     method = make(POP, random_problem(CANDIDATES, epochs=500))
     changed = []
     for epoch in range(500):
@@ -107,7 +110,8 @@ def test_a_purified_label_has_no_weight_after_the_next_visit() -> None:
     assert batch.candidates.all()  # the data's sets are untouched
 
 
-def test_example_3_with_one_view_and_no_purification_pop_is_proden() -> None:
+def test_with_one_view_and_no_purification_pop_is_proden() -> None:
+    """Example 3."""
     pop = make(POP, random_problem(CANDIDATES, epochs=20), num_strong=0, warmup=500)
     proden = make(PRODEN, random_problem(CANDIDATES, epochs=20), num_strong=0)
     trained(pop, CANDIDATES, range(20))
@@ -116,7 +120,8 @@ def test_example_3_with_one_view_and_no_purification_pop_is_proden() -> None:
     assert torch.equal(pop.confidence, proden.confidence)
 
 
-def test_example_3_even_without_a_threshold_a_purification_averages_the_confidence() -> None:
+def test_even_without_a_threshold_a_purification_averages_the_confidence() -> None:
+    """Example 3."""
     pop = make(POP, random_problem(CANDIDATES, epochs=20), num_strong=0, warmup=0, theta=0)
     trained(pop, CANDIDATES, range(6))
     last = pop.confidence.clone()

@@ -49,7 +49,8 @@ def twin_of_corr(logits: Tensor, target: Array, candidates: Tensor) -> float:
     return loss
 
 
-def test_example_1_confidence_without_the_bias() -> None:
+def test_confidence_without_the_bias() -> None:
+    """Example 1."""
     logits, candidates = torch.tensor([[[1.0, 0.0]]]), sets({0, 1}, num_classes=2)
     method = biased(make(RECORDS, lookup_problem(candidates, logits)[0]), 0.8, 0.2)
     plain = confidence(logits, candidates)
@@ -58,7 +59,8 @@ def test_example_1_confidence_without_the_bias() -> None:
     torch.testing.assert_close(debiased, torch.tensor([[0.404610, 0.595390]]), atol=1e-6, rtol=0)
 
 
-def test_example_2_the_first_mean_is_a_tenth_of_the_features() -> None:
+def test_the_first_mean_is_a_tenth_of_the_features() -> None:
+    """Example 2."""
     method = make(RECORDS, random_problem(CANDIDATES))
     batch = next(random_batches(method, CANDIDATES))
     with torch.no_grad():
@@ -69,7 +71,8 @@ def test_example_2_the_first_mean_is_a_tenth_of_the_features() -> None:
     torch.testing.assert_close(method.mean_features, features.mean((0, 1)) * 0.19)
 
 
-def test_example_3_predictions_are_without_the_bias_too() -> None:
+def test_predictions_are_without_the_bias_too() -> None:
+    """Example 3."""
     problem, batch = lookup_problem(sets({0, 1}, num_classes=3), torch.tensor([[[2.0, 1.0, 0.0]]]))
     method = make(RECORDS, problem)
     # The features of the only row are [1]; the bias is the classifier's answer to [0] here.
@@ -135,7 +138,8 @@ def test_twin_of_loss_confidence_and_mean(mixup_weight: float) -> None:
     np.testing.assert_allclose(method.confidence.numpy(), renewed, rtol=1e-5)
 
 
-def test_example_4_corr_is_dpll_with_two_supervised_views() -> None:
+def test_corr_is_dpll_with_two_supervised_views() -> None:
+    """Example 4."""
     logits, candidates = normal(2, 8, 5), random_candidates(8)
     problem, batch = lookup_problem(candidates, logits)
     dpll = make(DPLL, problem, num_strong=1)

@@ -52,18 +52,21 @@ def transported(probs: list[list[float]], prior: list[float]) -> Tensor:
         ([0.9, 0.1], [[0.987942, 0.012058], [0.812058, 0.187942]]),
     ],
 )
-def test_example_1_transport(prior: list[float], expected: list[list[float]]) -> None:
+def test_transport(prior: list[float], expected: list[list[float]]) -> None:
+    """Example 1."""
     found = transported([[0.8, 0.2], [0.6, 0.4]], prior)
     torch.testing.assert_close(found, torch.tensor(expected), atol=1e-6, rtol=0)
 
 
-def test_example_2_where_the_prior_cannot_be_met_quickly() -> None:
+def test_where_the_prior_cannot_be_met_quickly() -> None:
+    """Example 2."""
     found = transported([[0.8, 0.2], [0.6, 0.0]], [0.5, 0.5])
     expected = torch.tensor([[0.0100, 0.9900], [1.0, 0.0]])
     torch.testing.assert_close(found, expected, atol=5e-5, rtol=0)
 
 
-def test_example_3_rows_that_are_chosen_of_a_class() -> None:
+def test_rows_that_are_chosen_of_a_class() -> None:
+    """Example 3."""
     labels = torch.tensor([3] * 40 + [0] * 216)
     chosen = smallest_by_class(normal(256), labels, 256 * 0.2 * torch.full((10,), 0.1))
     assert chosen[:40].sum() == 6
@@ -74,7 +77,8 @@ def test_example_3_rows_that_are_chosen_of_a_class() -> None:
     ("epoch", "stage_epoch", "progress"),
     [(0, 0, 0), (25, 25, 0.5), (99, 99, 1), (100, 0, 0), (125, 25, 0.5), (200, 100, 1)],
 )
-def test_example_4_stages_of_1100_epochs(epoch: int, stage_epoch: int, progress: float) -> None:
+def test_stages_of_1100_epochs(epoch: int, stage_epoch: int, progress: float) -> None:
+    """Example 4."""
     method = make(SoLar, random_problem(CANDIDATES, epochs=1100))
     method.epoch = epoch
     assert (method.stage_epoch, method.progress) == (stage_epoch, progress)

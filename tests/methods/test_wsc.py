@@ -50,7 +50,8 @@ def twin_of_the_contrast(first: Array, second: Array, weights: Array, hparams: W
     return float(factor * np.mean(squares) - attraction - alike)
 
 
-def test_example_1_parts_of_the_contrast() -> None:
+def test_parts_of_the_contrast() -> None:
+    """Example 1."""
     assert spectral(alpha=1, beta=0, repulsion=0) == pytest.approx(-1.3, abs=1e-6)
     assert spectral(alpha=0, beta=12, repulsion=0) == pytest.approx(-0.576, abs=1e-6)
     assert spectral(alpha=1, beta=12, repulsion=1) == pytest.approx(3.707333, abs=1e-6)
@@ -58,13 +59,15 @@ def test_example_1_parts_of_the_contrast() -> None:
     assert repelled == pytest.approx(5.583333, abs=1e-6)
 
 
-def test_example_1_is_its_twin() -> None:
+def test_is_its_twin() -> None:
+    """Example 1."""
     first, second, weights = (x.double().numpy() for x in (FIRST, SECOND, CONFIDENCE))
     twin = twin_of_the_contrast(first, second, weights, WSCHparams())
     assert twin == pytest.approx(3.707333, abs=1e-6)
 
 
-def test_example_2_embeddings_are_shortened_and_never_lengthened() -> None:
+def test_embeddings_are_shortened_and_never_lengthened() -> None:
+    """Example 2."""
     found = capped(torch.tensor([[3.0, 4.0], [0.3, 0.4], [0.0, 0.0]]))
     torch.testing.assert_close(found, torch.tensor([[0.6, 0.8], [0.3, 0.4], [0.0, 0.0]]))
 
@@ -80,10 +83,10 @@ def test_a_zero_embedding_has_a_finite_gradient() -> None:
     ("settings", "num_classes", "factor"),
     [({}, 10, 4.84), ({"alpha": 2, "beta": 300, "repulsion": 3}, 100, 75)],
 )
-def test_example_3_factor_of_the_repulsion(
+def test_factor_of_the_repulsion(
     settings: dict[str, float], num_classes: int, factor: float
 ) -> None:
-    """With orthogonal attractions, one pair of equal embeddings leaves the factor alone."""
+    """Example 3: orthogonal attractions and one pair of equal embeddings leave the factor alone."""
     first = torch.tensor([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
     second = torch.tensor([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
     weights = F.one_hot(torch.tensor([0, 1]), num_classes).float()  # no agreement
@@ -92,7 +95,8 @@ def test_example_3_factor_of_the_repulsion(
 
 
 @pytest.mark.parametrize(("epoch", "weight"), [(0, 0.0), (50, 0.25), (100, 0.5), (199, 0.995)])
-def test_example_4_weight_of_contrast_and_consistency(epoch: int, weight: float) -> None:
+def test_weight_of_contrast_and_consistency(epoch: int, weight: float) -> None:
+    """Example 4."""
     logits = log([0.5, 0.3, 0.2], [0.6, 0.3, 0.1], [0.2, 0.4, 0.4])[:, None]
     problem, batch = lookup_problem(sets({0, 2}, num_classes=3), logits)
     method = make(WSC, problem, alpha=0, beta=0)
@@ -107,7 +111,8 @@ def test_example_4_weight_of_contrast_and_consistency(epoch: int, weight: float)
     assert method.loss(batch).loss.item() == pytest.approx(expected, abs=1e-5)
 
 
-def test_example_5_without_contrast_wsc_is_dpll_with_a_ramp_over_the_run() -> None:
+def test_without_contrast_wsc_is_dpll_with_a_ramp_over_the_run() -> None:
+    """Example 5."""
     wsc = make(WSC, random_problem(CANDIDATES), alpha=0, beta=0, refresh="all")
     dpll = make(DPLL, random_problem(CANDIDATES), ramp_epochs=200)
     epochs = [0, 1, 50, 199]

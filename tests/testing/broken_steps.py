@@ -64,6 +64,15 @@ class PseudoOutside(Minimal):
         return Step(super().loss(batch).loss, self.network(batch.x[0])[0].argmax(1))
 
 
+class PseudoNoClass(Minimal):
+    """Its pseudo labels count from -1."""
+
+    noisy_candidates = True
+
+    def loss(self, batch: Batch) -> Step:
+        return Step(super().loss(batch).loss, self.network(batch.x[0])[0].argmax(1) - 1)
+
+
 class PseudoColumn(Minimal):
     def loss(self, batch: Batch) -> Step:
         step = super().loss(batch)

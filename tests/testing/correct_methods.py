@@ -1,12 +1,12 @@
 """Correct methods, which must pass every check of the conformance suite."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it by
 from torch import Tensor
 
-from pllbench.method import Batch, Hparams, Method, Problem, Step, TrainView
+from pllbench.method import Batch, Hparams, Method, ParamGroup, Problem, Step, TrainView
 
 
 def uniform(candidates: Tensor) -> Tensor:
@@ -41,6 +41,15 @@ class Supervised(Minimal):
     def __init__(self, problem: Problem, hparams: Hparams) -> None:
         assert bool((problem.candidates.sum(1) == 1).all()), "one label a row"
         super().__init__(problem, hparams)
+
+
+class NoisyPseudo(Minimal):
+    """The pseudo label is the best of all classes: the sets may lack the true one."""
+
+    noisy_candidates = True
+
+    def loss(self, batch: Batch) -> Step:
+        return Step(super().loss(batch).loss, self.network(batch.x[0])[0].argmax(1))
 
 
 class FullHparams(Hparams):
@@ -82,6 +91,12 @@ class Full(Method[FullHparams]):
 
     def restarts(self) -> bool:
         return self.epoch == 3
+
+    def param_groups(self) -> Sequence[ParamGroup]:
+        return (
+            ParamGroup(tuple(self.network.parameters())),
+            ParamGroup(tuple(self.peer.parameters()), lr_factor=0.5),
+        )
 
     def loss(self, batch: Batch) -> Step:
         dropped = [F.dropout(x, self.hparams.dropout) for x in batch.x]

@@ -83,6 +83,7 @@ BROKEN: dict[type[Method[Any]], set[str]] = {
     broken_steps.UnknownView: ALL,
     broken_steps.RestartsByTensor: {DECLARED},
     broken_steps.PseudoOutside: {STEP},
+    broken_steps.PseudoNoClass: {STEP},
     broken_steps.PseudoColumn: {STEP},
     broken_steps.LogWithGradient: {STEP},
     broken_steps.LossOfOneElement: {STEP},

@@ -20,10 +20,10 @@ class ComplementaryHparams(ViewHparams):
     """Mean over all pairs of the batch, or sum over an instance's pairs and mean over instances."""
 
 
-P = TypeVar("P", bound=ComplementaryHparams)
+Pairs = TypeVar("Pairs", bound=ComplementaryHparams)
 
 
-class PairwiseMethod(StatelessMethod[P]):
+class PairwiseMethod(StatelessMethod[Pairs]):
     """A loss of pairs; an instance with a full candidate set has none and costs 0."""
 
     @abstractmethod

@@ -4,8 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from pllbench_methods.shared.mixup import draw_larger_share, draw_partners, draw_share, mix
-from tests.methods.fakes import normal
+from pllbench_methods.shared.mixup import (
+    draw_larger_share,
+    draw_partners,
+    draw_share,
+    mix,
+    mixup_cross_entropy,
+)
+from tests.methods.fakes import normal, softmax
 
 
 @pytest.mark.parametrize(("alpha", "mean"), [(0.75, 0.778208), (1.0, 0.75), (4.0, 0.636719)])
@@ -46,3 +52,16 @@ def test_mix_twin() -> None:
     rows = x.double().numpy()
     twin = [0.3 * rows[i] + 0.7 * rows[j] for i, j in enumerate(partners.tolist())]
     np.testing.assert_allclose(mix(x, partners, 0.3).numpy(), twin, rtol=1e-6, atol=1e-7)
+
+
+def test_cross_entropy_twin(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pllbench_methods.shared.mixup.draw_larger_share", lambda _: 0.8)
+    x, weight, target = normal(6, 4), normal(4, 5, seed=1), normal(6, 5, seed=2).softmax(1)
+    torch.manual_seed(0)
+    partners = draw_partners(x).numpy()
+    torch.manual_seed(0)
+    loss = mixup_cross_entropy(lambda rows: rows @ weight, x, target, 4.0)
+    rows, targets = x.double().numpy(), target.double().numpy()
+    probs = softmax(torch.tensor((0.8 * rows + 0.2 * rows[partners]) @ weight.double().numpy()))
+    mixed = 0.8 * targets + 0.2 * targets[partners]
+    assert loss.item() == pytest.approx(-(mixed * np.log(probs)).sum(1).mean(), rel=1e-5)
