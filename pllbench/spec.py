@@ -199,8 +199,9 @@ class RunSpec(StrictModel):
     """Names of those hyperparameters that differ from their declared defaults."""
     labels: Literal["candidates", "true"] = "candidates"
     """What the method learns from; "true" for supervised references."""
-    gradient: bool = True
-    """False for methods that are fitted once: they read no train setting."""
+    gradient: bool = Field(default=True, exclude_if=bool)
+    """False for methods that are fitted once: they read no train setting. True is not written, so
+    that records of all other methods look as they always did."""
     dataset: str
     """Name of the data set."""
     digest: str | None = None

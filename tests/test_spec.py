@@ -126,6 +126,8 @@ def test_a_method_without_gradient_has_one_id_whatever_is_asked_of_training() ->
     fitted = RunSpec(**FIELDS, gradient=False, train=FITTED)
     assert (fitted.train.epochs, fitted.identity["gradient"]) == (1, False)
     assert "gradient" not in SPEC.identity  # so that no older id changes
+    assert "gradient" not in SPEC.model_dump()  # nor the look of a record
+    assert fitted.model_dump()["gradient"] is False
     with pytest.raises(ValidationError, match="has no train settings of its own"):
         RunSpec(**FIELDS, gradient=False, train=TrainSpec(epochs=1, network="mlp"))
 
