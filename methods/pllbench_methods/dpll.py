@@ -1,7 +1,7 @@
 """DPLL: consistency regularisation towards a conformal label distribution.
 
 D.-D. Wu, D.-B. Wang, M.-L. Zhang: Revisiting Consistency Regularization for Deep Partial Label
-Learning, ICML 2022. Its official repository is named PLCR.
+Learning, ICML 2022. Also called CRDPLL, PLCR (its official repository), RCR and CORR.
 """
 
 from typing import Literal

@@ -15,6 +15,7 @@ from pllbench.grid.protocol import (
     Variant,
     default_protocol,
     merge,
+    suggest_method,
 )
 from pllbench.grid.resolve import resolve
 from pllbench.registry import load_method, method_entries
@@ -169,7 +170,8 @@ class _Planner:
         base = variants[name].base if name in variants else name
         if base in methods:
             return base
-        unknown = f"unknown method {name!r}: {did_you_mean(name, {*methods, *variants})}"
+        hint = suggest_method(name, self.protocol, {*methods, *variants})
+        unknown = f"unknown method {name!r}: {hint}"
         if by_user:
             raise FieldError("methods", unknown)
         raise ValueError(": ".join(filter(None, (where, unknown))))

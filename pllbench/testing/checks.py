@@ -5,14 +5,14 @@ Each is a function of a method's class that raises where it fails.
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it by
 from torch import Tensor, nn
 
-from pllbench.method import Hparams, Method, Network, Problem
+from pllbench.method import Family, Hparams, Method, Network, Problem
 from pllbench.networks import make_network
 from pllbench.spec import RunSpec, TrainSpec
 from pllbench.testing.support import (
@@ -55,6 +55,8 @@ def declarations(cls: AnyMethod) -> None:
         require(type(number) is int and number >= 1, f"{name} is {number!r}, not an int >= 1")
     known = cls.labels in ("candidates", "true")
     require(known, f'labels is {cls.labels!r}, neither "candidates" nor "true"')
+    families = get_args(Family)
+    require(cls.family in families, f"family is {cls.family!r}, none of {', '.join(families)}")
     hparams_type = cls.hparams_type
     require(issubclass(hparams_type, Hparams), "hparams_type is no subclass of Hparams")
     for key, value in (("frozen", True), ("extra", "forbid"), ("strict", True)):

@@ -78,6 +78,20 @@ def test_train_settings_need_a_method_that_reads_them() -> None:
         runs(methods=("pl_knn",), flags=(flag,))
 
 
+@pytest.mark.parametrize(
+    ("called", "name"),
+    [("CRDPLL", "dpll"), ("plcr", "dpll"), ("RCR", "dpll"), ("CORR", "dpll"), ("SARI", "pals")],
+)
+def test_a_method_is_found_by_what_else_it_is_called(called: str, name: str) -> None:
+    with pytest.raises(ValueError, match=rf"unknown method '{called}': did you mean {name}\?"):
+        runs(methods=(called,))
+
+
+def test_a_method_is_found_by_how_it_is_printed() -> None:
+    with pytest.raises(ValueError, match=r"unknown method 'PiCO\+': did you mean pico_plus\?"):
+        runs(methods=("PiCO+",))
+
+
 def test_order_of_the_request_changes_no_run() -> None:
     one = runs(methods=("rc", "cc"), q=(0.1, 0.3), seeds=(0, 1))
     other = runs(methods=("cc", "rc"), q=(0.3, 0.1), seeds=(1, 0))

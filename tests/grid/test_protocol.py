@@ -66,6 +66,7 @@ def test_protocol_knows_every_data_set_with_generated_candidates_and_only_method
 ):
     assert set(PROTOCOL.q) == {name for name, info in DATASETS.items() if not info.real_candidates}
     assert set(PROTOCOL.labels) <= set(method_entries())
+    assert set(PROTOCOL.other_names) <= set(method_entries())
 
 
 WITH_QUEUE = ("pico", "pico_plus", "alim", "irnet")

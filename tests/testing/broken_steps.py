@@ -19,6 +19,10 @@ class UnknownLabels(Minimal):
     labels = "both"  # type: ignore[assignment]
 
 
+class UnknownFamily(Minimal):
+    family = "losses"  # type: ignore[assignment]
+
+
 class UndocumentedHparams(Hparams):
     alpha: float = 1.0
 
