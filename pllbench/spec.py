@@ -66,6 +66,10 @@ class TrainSpec(StrictModel):
     """Compile the encoders with torch.compile; methods' losses never are."""
 
 
+FITTED = TrainSpec(epochs=1)
+"""Train settings of every run of a method without gradient, which reads none of them."""
+
+
 class ViewSpec(StrictModel):
     """View settings: scaling of rows or pixels, and the strength of strong views."""
 
@@ -195,6 +199,9 @@ class RunSpec(StrictModel):
     """Names of those hyperparameters that differ from their declared defaults."""
     labels: Literal["candidates", "true"] = "candidates"
     """What the method learns from; "true" for supervised references."""
+    gradient: bool = Field(default=True, exclude_if=bool)
+    """False for methods that are fitted once: they read no train setting. True is not written, so
+    that records of all other methods look as they always did."""
     dataset: str
     """Name of the data set."""
     digest: str | None = None
@@ -220,6 +227,13 @@ class RunSpec(StrictModel):
     def _changed_exist(self) -> Self:
         if missing := set(self.changed) - set(self.hparams):
             raise ValueError(f"changed names {min(missing)!r}, which is no hyperparameter")
+        return self
+
+    @model_validator(mode="after")
+    def _settings_are_read(self) -> Self:
+        """Two ids never stand for one run that differs in what it does not read."""
+        if not self.gradient and self.train != FITTED:
+            raise ValueError("a method without gradient has no train settings of its own")
         return self
 
     @cached_property

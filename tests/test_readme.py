@@ -8,11 +8,13 @@ from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 from pllbench.grid.benchmark import load_benchmark
 from pllbench.grid.plan import Selection, known_variants, plan
+from pllbench.method import Method
 from pllbench.reports.aggregate import build_table
 from pllbench.reports.formats.markdown import to_markdown
 from pllbench.reports.report import report_table
@@ -59,6 +61,21 @@ def test_the_plug_in_is_a_complete_package_in_under_40_lines() -> None:
 
 @pytest.mark.parametrize("check", method_checks(plug_in().Average), ids=str)
 def test_the_plug_in_conforms(check: Check) -> None:
+    check.run()
+
+
+def fitted_method() -> type[Method[Any]]:
+    """The method without gradient of the page on the contract."""
+    page = (ROOT / "docs" / "contract.md").read_text("utf-8")
+    [source] = re.findall(r"```python\n(.*?)```", page, re.S)
+    names: dict[str, Any] = {"__name__": "contract"}
+    exec(source, names)
+    cls: type[Method[Any]] = names["Centroids"]
+    return cls
+
+
+@pytest.mark.parametrize("check", method_checks(fitted_method()), ids=str)
+def test_the_fitted_method_of_the_contracts_page_conforms(check: Check) -> None:
     check.run()
 
 

@@ -1,12 +1,11 @@
 """Methods from entry points of real distributions, and what is said of broken ones."""
 
 import sys
-from collections.abc import Callable, Mapping
-from pathlib import Path
 
 import pytest
 
-from pllbench.registry import GROUP, describe_entry, load_class, load_method, method_entries
+from pllbench.registry import describe_entry, load_class, load_method, method_entries
+from tests.plugins import Install
 
 GOOD = """
 from torch import nn
@@ -16,27 +15,6 @@ class Good(Method):
     def loss(self, batch): return Step(batch.x[0].sum())
     def predict(self, x): return x
 """
-
-Install = Callable[..., None]
-
-
-@pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
-    """Puts a distribution with entry points and modules on the path, as pip would."""
-
-    def put(dist: str, methods: Mapping[str, str], **modules: str) -> None:
-        folder = tmp_path / dist
-        info = folder / f"{dist}-1.2.dist-info"
-        info.mkdir(parents=True)
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {dist}\nVersion: 1.2\n")
-        lines = [f"[{GROUP}]", *(f"{name} = {target}" for name, target in methods.items())]
-        (info / "entry_points.txt").write_text("\n".join(lines))
-        for name, text in modules.items():
-            (folder / f"{name}.py").write_text(text)
-            monkeypatch.delitem(sys.modules, name, raising=False)
-        monkeypatch.syspath_prepend(folder)
-
-    return put
 
 
 def test_built_in_methods_are_registered_as_a_third_partys_are(install: Install) -> None:

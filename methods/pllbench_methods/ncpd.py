@@ -51,6 +51,9 @@ class NCPD(PeerMethod[NCPDHparams]):
     """
 
     hparams_type = NCPDHparams
+    family = "peers"
+    year = 2020
+    venue = "ECML-PKDD"
 
     def loss(self, batch: Batch) -> Step:
         """L_alpha + L_beta (Eqs. 6 and 7); the pseudo label comes from alpha's confidence."""

@@ -1,7 +1,7 @@
 """`pllbench run`."""
 
 import signal
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -133,7 +133,9 @@ def show_plan(planned: "Sequence[PlannedRun]", results: Path) -> None:
         finished = sum(run.spec.run_id in done for run in runs)
         where = f"{runs[0].label} on {spec.dataset}{q}"
         write(f"{where}, seeds {seeds}: {finished} of {len(runs)} done\n")
-        parts = {"hparams": spec.hparams, "train": spec.train.model_dump(mode="json")}
+        parts: dict[str, Mapping[str, object]] = {"hparams": spec.hparams}
+        if spec.gradient:
+            parts["train"] = spec.train.model_dump(mode="json")
         parts["views"] = spec.views.model_dump(mode="json")
         if spec.candidates:
             parts["candidates"] = spec.candidates.read

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from pllbench.data.catalogue import DATASETS
 from pllbench.grid.protocol import GridCell, Protocol, merge
-from pllbench.spec import RunSpec, TrainSpec, ViewSpec
+from pllbench.spec import FITTED, RunSpec, TrainSpec, ViewSpec
 from pllbench.validation import StrictModel
 
 
@@ -60,7 +60,7 @@ def differences(spec: RunSpec, name: str, protocol: Protocol) -> list[str]:
         if (value != expected.hparams[key] if key in expected.hparams else key in spec.changed)
     ]
     pairs: list[tuple[StrictModel, StrictModel]] = [
-        (spec.train, TrainSpec.parse(expected.train)),
+        (spec.train, TrainSpec.parse(expected.train) if spec.gradient else FITTED),
         (spec.views, ViewSpec.parse(expected.views)),
     ]
     for actual, wanted in pairs:

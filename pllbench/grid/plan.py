@@ -15,6 +15,7 @@ from pllbench.grid.protocol import (
     Variant,
     default_protocol,
     merge,
+    suggest_method,
 )
 from pllbench.grid.resolve import resolve
 from pllbench.registry import load_method, method_entries
@@ -169,7 +170,8 @@ class _Planner:
         base = variants[name].base if name in variants else name
         if base in methods:
             return base
-        unknown = f"unknown method {name!r}: {did_you_mean(name, {*methods, *variants})}"
+        hint = suggest_method(name, self.protocol, {*methods, *variants})
+        unknown = f"unknown method {name!r}: {hint}"
         if by_user:
             raise FieldError("methods", unknown)
         raise ValueError(": ".join(filter(None, (where, unknown))))
@@ -195,6 +197,8 @@ class _Planner:
         for flag in self.selection.flags:
             if flag.candidates and not any(spec.candidates for spec in specs):
                 raise ValueError(f"{flag.reason}: no data set here has generated candidate sets")
+            if flag.train and not any(spec.gradient for spec in specs):
+                raise ValueError(f"{flag.reason}: no method here has train settings")
 
     def _require_used(self) -> None:
         """Raise ValueError if a setting applies to no run; those of a whole benchmark may not."""

@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BeforeValidator, JsonValue, ValidationError
 
 from pllbench.data.catalogue import dataset_info
 from pllbench.spec import CandidateSpec, Kind, Rate, TrainSpec, ViewSpec
-from pllbench.validation import JsonOptions, StrictModel, one_line, require_keys
+from pllbench.validation import JsonOptions, StrictModel, did_you_mean, one_line, require_keys
 
 DEFAULT_RATES = (0.1, 0.3, 0.5, 0.7)
 """Noise rates of custom data sets."""
@@ -131,6 +131,8 @@ class Protocol(StrictModel):
     """Noise rates by data set."""
     labels: dict[str, str]
     """How methods are printed."""
+    other_names: dict[str, Names] = {}
+    """What else papers and codes call a method."""
     setting: tuple[Setting, ...] = ()
     variants: dict[str, Variant] = {}
 
@@ -147,6 +149,15 @@ class Protocol(StrictModel):
         variant = self.variants.get(cell.name)
         layers = (*self.setting, *overlay, *(variant.layers() if variant else ()), *further)
         return [setting for setting in layers if setting.when.matches(cell)]
+
+
+def suggest_method(name: str, protocol: Protocol, known: Iterable[str]) -> str:
+    """As `did_you_mean` for methods and variants, which are also found by what they are called."""
+    called = {label.lower(): method for method, label in protocol.labels.items()} | {
+        other.lower(): method for method, others in protocol.other_names.items() for other in others
+    }
+    method = called.get(name.lower())
+    return f"did you mean {method}?" if method else did_you_mean(name, known)
 
 
 def merge(settings: Iterable[Overrides]) -> Overrides:

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 from pllbench.data.catalogue import DatasetInfo
 from pllbench.grid.protocol import GridCell, Overrides, default_protocol, merge
 from pllbench.registry import load_method
-from pllbench.spec import CandidateSpec, RunSpec, TrainSpec, ViewSpec, takes_rate
+from pllbench.spec import FITTED, CandidateSpec, RunSpec, TrainSpec, ViewSpec, takes_rate
 from pllbench.validation import one_line, require_keys
 
 
@@ -24,6 +24,7 @@ def resolve(cell: GridCell, settings: Sequence[Overrides], info: DatasetInfo) ->
     generated = cls.labels != "true" and not info.real_candidates
     try:
         hparams = cls.hparams_type.parse(merged.hparams)
+        train = TrainSpec.parse(merged.train)
         candidates = candidate_spec(merged, cell.q) if generated else None
         spec = RunSpec(
             method=cell.base,
@@ -31,6 +32,7 @@ def resolve(cell: GridCell, settings: Sequence[Overrides], info: DatasetInfo) ->
             hparams=hparams.model_dump(mode="json"),
             changed=tuple(sorted(hparams.model_dump(exclude_defaults=True))),
             labels=cls.labels,
+            gradient=cls.gradient,
             dataset=cell.dataset,
             digest=info.digest,
             kind=info.kind if info.path else None,
@@ -38,7 +40,7 @@ def resolve(cell: GridCell, settings: Sequence[Overrides], info: DatasetInfo) ->
             seed=0,
             data_seed=merged.data_seed,
             holdout=merged.holdout or 0.0,
-            train=TrainSpec.parse(merged.train),
+            train=train if cls.gradient else FITTED,
             views=ViewSpec.parse(merged.views),
         )
     except ValidationError as error:

@@ -159,7 +159,7 @@ def _cell(group: _Group, values: tuple[float, ...], usual_n: int) -> Cell:
     candidates = spec.candidates.text if spec.candidates else "real"
     return Cell(
         column=Column(spec.dataset, None if group.learns_from_true_labels else candidates, spec.q),
-        network=spec.train.network,
+        network=spec.train.network if spec.gradient else None,
         epochs=spec.train.epochs,
         planned=group.planned,
         seeds=seeds,

@@ -107,13 +107,13 @@ class CellEntry(Entry):
     """A cell of a table.
 
     Attributes:
-        network: encoder of the runs.
+        network: encoder of the runs; None for methods without gradient.
         epochs: their length.
         mean: mean accuracy in percent.
         std: sample standard deviation in percent; None where n = 1.
     """
 
-    network: str
+    network: str | None
     epochs: int
     mean: float
     std: float | None

@@ -118,7 +118,7 @@ class Cell:
 
     Attributes:
         column: its data set, process and q.
-        network: encoder of these runs.
+        network: encoder of these runs; None for methods without gradient.
         epochs: their length.
         planned: number of runs that the selection asks for; None without a selection.
         seeds: seeds of the finished runs, ascending.
@@ -131,7 +131,7 @@ class Cell:
     """
 
     column: Column
-    network: str
+    network: str | None
     epochs: int
     planned: int | None
     seeds: tuple[int, ...]

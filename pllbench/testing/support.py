@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from pllbench.candidates.audit import audit_candidates
 from pllbench.method import Batch, Hparams, Method, Problem, Step
-from pllbench.spec import RunSpec, TrainSpec, ViewSpec
+from pllbench.spec import FITTED, RunSpec, TrainSpec, ViewSpec
 from pllbench.training.checkpoints import Checkpoints
 from pllbench.training.loader import Loader
 from pllbench.training.sgd import SGD
@@ -65,15 +65,21 @@ def toy_task(num_rows: int, labels: Literal["candidates", "true"] = "candidates"
     )
 
 
-def toy_spec(cls: AnyMethod, epochs: int = EPOCHS, batch_size: int = 16) -> RunSpec:
-    """A run of `cls` on the toy problem, with default hyperparameters."""
+def toy_spec(
+    cls: AnyMethod, epochs: int = EPOCHS, batch_size: int = 16, lr: float = 0.1
+) -> RunSpec:
+    """A run of `cls` on the toy problem, with default hyperparameters.
+
+    A method without gradient has no train settings: for it they stay as they are.
+    """
     return RunSpec(
         method=cls.__name__,
         version=1,
         hparams={},
         dataset="toy",
         seed=0,
-        train=TrainSpec(epochs=epochs, batch_size=batch_size),
+        gradient=cls.gradient,
+        train=TrainSpec(epochs=epochs, batch_size=batch_size, lr=lr) if cls.gradient else FITTED,
     )
 
 

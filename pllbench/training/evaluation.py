@@ -68,7 +68,8 @@ def evaluate(method: Method[Any], task: Task) -> dict[str, float]:
     """
     scores = predictions(method, task, task.test_x)
     if scores.isnan().any():  # the last step broke the weights; argmax would call it class 0
-        raise FloatingPointError(f"a score is NaN after the last step of epoch {method.epoch}")
+        after = f"the last step of epoch {method.epoch}" if method.gradient else "fitting"
+        raise FloatingPointError(f"a score is NaN after {after}")
     row = {"accuracy": accuracy(scores, task.test_y)}
     for name, extra in _over_chunks(task, task.test_x, method.extra_predictions).items():
         row[f"{EXTRA}{name}"] = accuracy(extra, task.test_y)

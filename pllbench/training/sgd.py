@@ -6,11 +6,14 @@ process. The numbers here are those of `torch.optim.SGD` at its defaults, bit fo
 (`tests/training/test_sgd.py`), and the state that it wrote into older checkpoints is read.
 """
 
+import itertools
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+
+from pllbench.method import ParamGroup
 
 
 class SGD:
@@ -27,15 +30,20 @@ class SGD:
 
     def __init__(
         self,
-        parameters: Iterable[nn.Parameter],
+        parameters: Iterable[nn.Parameter | ParamGroup],
         lr: float,
         momentum: float = 0.0,
         weight_decay: float = 0.0,
     ) -> None:
+        """Parameters may come in groups, each with its own factors on `lr` and `weight_decay`."""
         self.lr = lr
         self.momentum = momentum
         self.weight_decay = weight_decay
-        self._parameters: list[Tensor] = list(parameters)
+        given = list(parameters)
+        plain = tuple(part for part in given if not isinstance(part, ParamGroup))
+        self._groups = [part for part in given if isinstance(part, ParamGroup)]
+        self._groups += [ParamGroup(plain)] if plain else []
+        self._parameters: list[Tensor] = [p for group in self._groups for p in group.params]
         self._velocity: dict[Tensor, Tensor] = {}
 
     def zero_grad(self) -> None:
@@ -46,15 +54,16 @@ class SGD:
     @torch.no_grad()
     def step(self) -> None:
         """Move every parameter that has a gradient."""
-        moved = [p for p in self._parameters if p.grad is not None]
-        if not moved:
-            return
-        changes = [p.grad for p in moved if p.grad is not None]
-        if self.weight_decay:
-            changes = list(torch._foreach_add(changes, moved, alpha=self.weight_decay))
-        if self.momentum:
-            changes = self._accelerate(moved, changes)
-        torch._foreach_add_(moved, changes, alpha=-self.lr)
+        for group in self._groups:
+            moved: list[Tensor] = [p for p in group.params if p.grad is not None]
+            if not moved:
+                continue
+            changes = [p.grad for p in moved if p.grad is not None]
+            if decay := self.weight_decay * group.weight_decay_factor:
+                changes = list(torch._foreach_add(changes, moved, alpha=decay))
+            if self.momentum:
+                changes = self._accelerate(moved, changes)
+            torch._foreach_add_(moved, changes, alpha=-self.lr * group.lr_factor)
 
     def _accelerate(self, moved: list[Tensor], changes: list[Tensor]) -> list[Tensor]:
         """The v of the parameters `moved`, after their changes have gone into it."""
@@ -81,19 +90,24 @@ class SGD:
             for place, p in enumerate(self._parameters)
             if p in self._velocity
         }
-        return {"state": state, "param_groups": [{"params": list(places)}]}
+        sizes = [len(group.params) for group in self._groups]
+        ends = itertools.accumulate(sizes)
+        groups = [
+            {"params": list(places[end - size : end])}
+            for end, size in zip(ends, sizes, strict=True)
+        ]
+        return {"state": state, "param_groups": groups}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take a copy of what `state_dict` gave, or that of `torch.optim.SGD` with one group.
+        """Take a copy of what `state_dict` gave, or that of `torch.optim.SGD` with these groups.
 
         Raises:
             ValueError: it is of another number of parameters.
         """
-        [group] = state["param_groups"]
-        if len(group["params"]) != len(self._parameters):
+        stored = [len(group["params"]) for group in state["param_groups"]]
+        if stored != [len(group.params) for group in self._groups]:
             raise ValueError(
-                f"optimizer state of {len(group['params'])} parameters, "
-                f"there are {len(self._parameters)}"
+                f"optimizer state of {sum(stored)} parameters, there are {len(self._parameters)}"
             )
         self._velocity = {
             self._parameters[place]: entry["momentum_buffer"].to(self._parameters[place], copy=True)

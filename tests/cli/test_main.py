@@ -15,7 +15,7 @@ def test_help_and_names_need_no_torch() -> None:
         "try: main(sys.argv[1:])\n"
         "finally: print('heavy:', *{'torch', 'numpy', 'pandas'} & set(sys.modules))"
     )
-    for arguments in (["--help"], ["run", "--help"], ["list", "methods"]):
+    for arguments in (["--help"], ["run", "--help"], ["list", "variants"]):
         command = [sys.executable, "-c", program, *arguments]
         output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         assert output.endswith("heavy:\n"), arguments

@@ -66,8 +66,10 @@ def test_protocol_knows_every_data_set_with_generated_candidates_and_only_method
 ):
     assert set(PROTOCOL.q) == {name for name, info in DATASETS.items() if not info.real_candidates}
     assert set(PROTOCOL.labels) <= set(method_entries())
+    assert set(PROTOCOL.other_names) <= set(method_entries())
 
 
+WITH_QUEUE = ("pico", "pico_plus", "alim", "irnet")
 REDUCED = [name for name, info in DATASETS.items() if info.first]
 
 
@@ -80,7 +82,7 @@ def test_a_part_of_a_data_set_has_the_settings_of_the_whole(name: str) -> None:
     assert len(parts) == len(wholes)
     for part, run in zip(parts, wholes, strict=True):
         expected = run.spec.model_dump() | {"dataset": name}
-        if part.spec.method == "pico":  # its queue is as long in proportion
+        if part.spec.method in WITH_QUEUE:  # as long in proportion
             expected["hparams"] |= {"queue_size": 8192 * 5_000 // 50_000}
             expected["changed"] = tuple(sorted({*run.spec.changed, "queue_size"}))
         assert part.spec.model_dump() == expected

@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from pllbench.method import ParamGroup
 from pllbench.training.sgd import SGD
 
 SETTINGS: list[dict[str, Any]] = [
@@ -156,3 +157,39 @@ print("torch._dynamo" in sys.modules)
 """
     output = subprocess.check_output([sys.executable, "-c", code], text=True)
     assert output == "False\n"
+
+
+def test_groups_have_rates_and_decays_of_their_own_as_torchs() -> None:
+    ours, theirs = model(), model()
+    optimizer = SGD(
+        [
+            ParamGroup(tuple(ours.first.parameters())),
+            ParamGroup(tuple(ours.second.parameters()), lr_factor=0.2, weight_decay_factor=0.5),
+        ],
+        *(0.1, 0.9, 0.02),
+    )
+    torchs = torch.optim.SGD(
+        [
+            {"params": list(theirs.first.parameters()), "lr": 0.1, "weight_decay": 0.02},
+            {"params": list(theirs.second.parameters()), "lr": 0.1 * 0.2, "weight_decay": 0.01},
+        ],
+        momentum=0.9,
+    )
+    steps(optimizer, ours, range(4))
+    steps(torchs, theirs, range(4))
+    assert_same(ours, theirs)
+    resumed, fresh = model(), model()
+    resumed.load_state_dict(ours.state_dict())
+    again = SGD(
+        [
+            ParamGroup(tuple(resumed.first.parameters())),
+            ParamGroup(tuple(resumed.second.parameters()), lr_factor=0.2, weight_decay_factor=0.5),
+        ],
+        *(0.1, 0.9, 0.02),
+    )
+    again.load_state_dict(torchs.state_dict())
+    steps(again, resumed, range(4, 7))
+    steps(torchs, theirs, range(4, 7))
+    assert_same(resumed, theirs)
+    with pytest.raises(ValueError, match="optimizer state of"):
+        SGD(fresh.parameters(), 0.1, 0.9).load_state_dict(again.state_dict())
