@@ -26,7 +26,15 @@ Kind = Literal["image", "digits", "text", "tabular"]
 """What a view may do to a row: `digits` are images that must not be flipped or cropped."""
 Scaling = Literal["none", "zscore", "tfidf"]
 Process = Literal[
-    "uniform", "uniform-set", "pair", "hierarchical", "controlled", "noisy", "instance"
+    "uniform",
+    "uniform-set",
+    "pair",
+    "hierarchical",
+    "controlled",
+    "noisy",
+    "noisy_flip",
+    "noisy_swap",
+    "instance",
 ]
 Policy = Literal["force", "free", "resample"]
 AugmentPolicy = Literal["extended", "standard25", "svhn"]
@@ -109,7 +117,7 @@ class CandidateSpec(StrictModel):
     num_wrong: int = Field(default=1, ge=1, le=LARGEST)
     """controlled: wrong labels of a row that gets any, which happens with probability q."""
     eta: Rate = 0.0
-    """noisy: probability that the true label is left out."""
+    """noisy processes and hierarchical: probability that the true label is left out."""
     rule: Literal["mean_rate", "max"] = "mean_rate"
     """instance: q times C times the annotator's share of a wrong label, or relative to the top."""
     annotator: str = "supervised-no-augmentation"
@@ -131,6 +139,11 @@ class CandidateSpec(StrictModel):
         return ":".join(filter(None, (self.process, ",".join(options))))
 
     @property
+    def noisy(self) -> bool:
+        """Whether the process may leave the true label out."""
+        return self.eta > 0
+
+    @property
     def read(self) -> dict[str, object]:
         """What the process reads: its name, q, and its options, by field."""
         return {key: getattr(self, key) for key in fields_read(self.process)}
@@ -149,6 +162,8 @@ class CandidateSpec(StrictModel):
             raise ValueError("policy resample needs q > 0: it draws until a wrong label comes")
         if self.process == "noisy" and (self.eta == 0 or self.policy == "free"):
             raise ValueError("process noisy needs eta > 0, and a policy that leaves no row alone")
+        if self.process in ("noisy_flip", "noisy_swap") and self.eta == 0:
+            raise ValueError(f"process {self.process} needs eta > 0")
         return self
 
 
@@ -156,9 +171,11 @@ PROCESS_OPTIONS: dict[Process, tuple[str, ...]] = {
     "uniform": ("policy",),
     "uniform-set": ("sizes",),
     "pair": (),
-    "hierarchical": (),
+    "hierarchical": ("eta",),
     "controlled": ("num_wrong",),
     "noisy": ("policy", "eta"),
+    "noisy_flip": ("eta",),
+    "noisy_swap": ("eta",),
     "instance": ("rule", "annotator", "annotator_network", "annotator_epochs"),
 }
 """Fields of `CandidateSpec` that a process reads, besides q."""

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from pllbench.candidates.audit import Audit, audit_candidates, check_candidates
-from pllbench.candidates.processes import Candidates, Logits, TrueLabels, generate, require_possible
+from pllbench.candidates.processes import Candidates, Logits, TrueLabels, generate
+from pllbench.candidates.requirements import require_possible
 from pllbench.data.dataset import hold_out, split
 from pllbench.data.readers.base import Dataset
 from pllbench.networks import make_network
@@ -74,8 +75,8 @@ def make_task(
     train, test = split(dataset, seed)
     y = dataset.y[train].numpy()
     sets = _candidate_sets(spec, dataset, train, logits)
-    process = spec.candidates.process if spec.candidates else None
-    check_candidates(sets, y, noisy=noisy or info.noisy or process == "noisy", where=spec.dataset)
+    noisy = noisy or info.noisy or (spec.candidates is not None and spec.candidates.noisy)
+    check_candidates(sets, y, noisy=noisy, where=spec.dataset)
     kept, held = hold_out(torch.arange(len(train)), spec.holdout, seed)
     x = _rows(dataset.x, train[kept])
     stats = image_statistics(x, info.pixels, spec.views) if _images(x) else statistics(x)
