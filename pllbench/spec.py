@@ -101,6 +101,8 @@ def round_rate(q: float) -> float:
 
 
 Rate = Annotated[float, Field(ge=0, le=1), AfterValidator(round_rate)]
+Imbalance = Annotated[float, Field(ge=1, le=LARGEST), AfterValidator(round_rate)]
+"""Ratio of the largest to the smallest class of a long-tailed training set; 1: rows as they are."""
 
 
 class CandidateSpec(StrictModel):
@@ -222,6 +224,8 @@ class RunSpec(StrictModel):
     """None where sets come with the data, or the method learns from true labels."""
     annotator: str | None = None
     """Run id, at seed 0, of the annotator of instance-dependent sets; None for other processes."""
+    imbalance: Imbalance = 1.0
+    """Training rows are a long-tailed part of the data set's, drawn by the seed of the split."""
     seed: int = Field(ge=0)
     """Seeds initialisation, order and views; split and candidates too, without a data_seed."""
     data_seed: int | None = Field(default=None, ge=0)

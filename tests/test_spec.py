@@ -45,6 +45,7 @@ OTHER_VALUES: dict[str, Any] = {
     "candidates.annotator_network": "mlp",
     "candidates.annotator_epochs": 7,
     "annotator": "0123",
+    "imbalance": 10.0,
     "seed": 1,
     "data_seed": 0,
     "holdout": 0.1,

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, JsonValue, TypeAdapter, ValidationError
 
 from pllbench.data.custom import is_path
 from pllbench.grid.protocol import Setting
-from pllbench.spec import CandidateSpec, round_rate, takes_rate
+from pllbench.spec import LARGEST, CandidateSpec, round_rate, takes_rate
 from pllbench.validation import StrictModel, one_line
 
 _VALUE: TypeAdapter[JsonValue] = TypeAdapter(JsonValue, config=ConfigDict(allow_inf_nan=False))
@@ -55,13 +55,26 @@ def noise_rate(text: str) -> float:
     Raises:
         ValueError: not a number in [0, 1].
     """
+    return round_rate(_number(text, "--q", 0, 1))
+
+
+def imbalance_ratio(text: str) -> float:
+    """A ratio of the largest to the smallest class.
+
+    Raises:
+        ValueError: not a number from 1 on.
+    """
+    return round_rate(_number(text, "--imbalance", 1, LARGEST))
+
+
+def _number(text: str, flag: str, low: int, high: int) -> float:
     try:
         value = float(text)
     except ValueError:
         value = float("nan")
-    if not 0 <= value <= 1:
-        raise ValueError(f"--q {text}: must be a number from 0 to 1")
-    return round_rate(value)
+    if not low <= value <= high:
+        raise ValueError(f"{flag} {text}: must be a number from {low} to {high}")
+    return value
 
 
 def seeds(text: str) -> tuple[int, ...]:

@@ -135,6 +135,8 @@ def show_plan(planned: "Sequence[PlannedRun]", results: Path) -> None:
         parts["views"] = spec.views.model_dump(mode="json")
         if spec.candidates:
             parts["candidates"] = spec.candidates.read
+        if spec.imbalance != 1:
+            parts["training rows"] = {"imbalance": f"{spec.imbalance:g}"}
         if spec.holdout:
             parts["holdout"] = {"share": spec.holdout}
         for owner, values in parts.items():

@@ -14,6 +14,7 @@ from pydantic import JsonValue
 from pllbench.cli.console import warn_uncounted
 from pllbench.cli.parsing import (
     candidate_setting,
+    imbalance_ratio,
     key_value,
     names,
     noise_rate,
@@ -69,6 +70,10 @@ class SelectionFlags:
     q: Annotated[list[str] | None, _option("--q", text="Noise rates: 0.1,0.3", metavar="RATES")] = (
         None
     )
+    imbalance: Annotated[
+        list[str] | None,
+        _option("--imbalance", text="Long-tailed training rows: 50,100", metavar="RATIOS"),
+    ] = None
     seeds: Annotated[
         list[str] | None,
         _option(
@@ -113,6 +118,7 @@ class SelectionFlags:
             methods=names(self.methods, "--methods"),
             datasets=paths(self.datasets),
             q=tuple(noise_rate(text) for text in names(self.q, "--q")),
+            imbalance=tuple(imbalance_ratio(text) for text in names(self.imbalance, "--imbalance")),
             seeds=tuple(dict.fromkeys(seed for text in self.seeds or () for seed in seeds(text))),
             flags=tuple(self._settings()),
         )

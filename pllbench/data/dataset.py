@@ -14,6 +14,7 @@ from torch import Tensor
 
 from pllbench.candidates.audit import check_candidates
 from pllbench.data.catalogue import DatasetInfo
+from pllbench.data.imbalance import long_tailed_rows
 from pllbench.data.readers.base import Dataset, find_file, first_rows
 from pllbench.data.readers.custom import read_custom
 from pllbench.data.readers.human import read_cifar10h, read_cifar10n, read_plcifar10
@@ -73,15 +74,25 @@ def require_files(info: DatasetInfo, data_dir: Path) -> None:
         find_file(info, data_dir)
 
 
-def split(dataset: Dataset, seed: int) -> tuple[Tensor, Tensor]:
-    """Training and test rows, sorted int64; every row is in exactly one of them.
+def split(dataset: Dataset, seed: int, imbalance: float = 1.0) -> tuple[Tensor, Tensor]:
+    """Training and test rows, sorted int64; no row is in both.
 
     A stratified split takes a fifth of every class, rounded: a class of one or two rows trains. A
-    fixed split is the same at every seed.
+    fixed split is the same at every seed. With an imbalance above 1 only a long-tailed part of the
+    training rows is left, drawn by the seed; the test rows stay.
 
     Raises:
-        ValueError: too few rows for a test row.
+        ValueError: too few rows for a test row, or for this imbalance.
     """
+    train, test = _split(dataset, seed)
+    if imbalance == 1:
+        return train, test
+    kept = long_tailed_rows(dataset.y[train].numpy(), dataset.num_classes, imbalance, seed)
+    return train[torch.from_numpy(kept)], test
+
+
+def _split(dataset: Dataset, seed: int) -> tuple[Tensor, Tensor]:
+    """Every row is in exactly one of both."""
     if dataset.num_train is not None:
         rows = torch.arange(len(dataset.y))
         return rows[: dataset.num_train], rows[dataset.num_train :]

@@ -45,6 +45,8 @@ class PlannedRun:
         process = spec.candidates.text if spec.candidates else "uniform"
         where = spec.dataset if process == "uniform" else f"{spec.dataset} {process}"
         q = "" if spec.q is None else f" q={spec.q:g}"
+        if spec.imbalance != 1:
+            where += f" imbalance={spec.imbalance:g}"
         return f"{self.label} · {where}{q} · seed {spec.seed}"
 
 
@@ -57,6 +59,8 @@ class Selection:
         methods: methods and variants; replaces the benchmark's.
         datasets: data sets, or paths of custom data; of a benchmark, keeps these only.
         q: noise rates; of a benchmark, keeps these only.
+        imbalance: of training rows, where candidate sets are generated; of a benchmark, keeps these
+            only.
         seeds: run seeds; replaces the benchmark's.
         flags: further settings, each with the flag's text as its reason.
         protocol: settings that apply to all.
@@ -66,6 +70,7 @@ class Selection:
     methods: tuple[str, ...] = ()
     datasets: tuple[str, ...] = ()
     q: tuple[float, ...] = ()
+    imbalance: tuple[float, ...] = ()
     seeds: tuple[int, ...] = ()
     flags: tuple[Setting, ...] = ()
     protocol: Protocol = field(default_factory=default_protocol)
@@ -96,7 +101,7 @@ class _Planner:
     def __init__(self, selection: Selection) -> None:
         self.selection = selection
         self.benchmark = selection.benchmark or Benchmark(
-            grid=(Grid(methods=selection.methods, q=selection.q),)
+            grid=(Grid(methods=selection.methods, q=selection.q, imbalance=selection.imbalance),)
         )
         self.data = _selected_data(selection.datasets)
         variants = known_variants(selection)
@@ -144,12 +149,15 @@ class _Planner:
         bases = {name: self._base(name, by_user=bool(selection.methods)) for name in methods}
         for info in self._data_of(grid):
             for name, base in bases.items():
-                if load_method(base).labels == "true" or info.real_candidates:
-                    yield GridCell(name, base, info.name, info.kind, None), info
-                    continue
-                for q in grid.q or selection.protocol.q.get(info.name, DEFAULT_RATES):
-                    if not (named and selection.q) or q in selection.q:
-                        yield GridCell(name, base, info.name, info.kind, q), info
+                rated = load_method(base).labels != "true" and not info.real_candidates
+                rates = grid.q or selection.protocol.q.get(info.name, DEFAULT_RATES)
+                for imbalance in (1.0,) if info.real_candidates else grid.imbalance or (1.0,):
+                    if named and selection.imbalance and imbalance not in selection.imbalance:
+                        continue
+                    for q in rates if rated else (None,):
+                        if named and selection.q and q not in (None, *selection.q):
+                            continue
+                        yield GridCell(name, base, info.name, info.kind, q, imbalance), info
 
     def _data_of(self, grid: Grid) -> list[DatasetInfo]:
         """The data sets of a grid that are selected."""
@@ -192,6 +200,13 @@ class _Planner:
                 raise FieldError("q", reason)
             if rate not in rates:
                 raise FieldError("q", "not in this benchmark", f"{rate:g}")
+        ratios = {spec.imbalance for spec in specs}
+        for ratio in self.selection.imbalance:
+            if ratio not in ratios:
+                reason = "no run here is on a data set whose candidate sets are generated"
+                if self.selection.benchmark:
+                    reason = "not in this benchmark"
+                raise FieldError("imbalance", reason, f"{ratio:g}")
         for flag in self.selection.flags:
             if flag.candidates and not any(spec.candidates for spec in specs):
                 raise ValueError(f"{flag.reason}: no data set here has generated candidate sets")
@@ -199,7 +214,8 @@ class _Planner:
     def _require_used(self) -> None:
         """Raise ValueError if a setting applies to no run; those of a whole benchmark may not."""
         selection = self.selection
-        restricted = bool(selection.methods or selection.datasets or selection.q)
+        named = (selection.methods, selection.datasets, selection.q, selection.imbalance)
+        restricted = any(named)
         for setting in self.unused.values():
             if setting in selection.flags or not restricted:
                 when = setting.when.model_dump_json(exclude_defaults=True)

@@ -16,7 +16,7 @@ from typing import Annotated, Self, TypeVar
 from pydantic import AfterValidator, BeforeValidator, JsonValue, ValidationError, model_validator
 
 from pllbench.data.catalogue import dataset_info
-from pllbench.spec import CandidateSpec, Kind, Rate, TrainSpec, ViewSpec
+from pllbench.spec import CandidateSpec, Imbalance, Kind, Rate, TrainSpec, ViewSpec
 from pllbench.validation import JsonOptions, StrictModel, one_line, require_keys
 
 DEFAULT_RATES = (0.1, 0.3, 0.5, 0.7)
@@ -43,6 +43,7 @@ DatasetName = Annotated[str, AfterValidator(_in_catalogue)]
 Datasets = Annotated[tuple[DatasetName, ...], BeforeValidator(_as_tuple)]
 Kinds = Annotated[tuple[Kind, ...], BeforeValidator(_as_tuple)]
 Rates = Annotated[tuple[Rate, ...], BeforeValidator(_as_tuple)]
+Imbalances = Annotated[tuple[Imbalance, ...], BeforeValidator(_as_tuple)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,7 @@ class GridCell:
         dataset: name of the data set.
         kind: kind of the data set.
         q: noise rate; None for real candidate sets and for methods that learn from true labels.
+        imbalance: of the training rows; 1 where they are as the data set has them.
     """
 
     name: str
@@ -62,6 +64,7 @@ class GridCell:
     dataset: str
     kind: Kind
     q: float | None
+    imbalance: float = 1.0
 
 
 class Overrides(StrictModel):

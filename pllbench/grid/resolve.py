@@ -35,6 +35,7 @@ def resolve(cell: GridCell, settings: Sequence[Overrides], info: DatasetInfo) ->
             digest=info.digest,
             kind=info.kind if info.path else None,
             candidates=candidates,
+            imbalance=cell.imbalance,
             seed=0,
             data_seed=merged.data_seed,
             holdout=merged.holdout or 0.0,
@@ -62,7 +63,7 @@ def annotator_run(spec: RunSpec, info: DatasetInfo, seed: int = 0) -> RunSpec:
         raise ValueError(
             f"annotator {name!r} learns from candidate sets, it must learn from labels"
         )
-    cell = GridCell(name, base, info.name, info.kind, q=None)
+    cell = GridCell(name, base, info.name, info.kind, q=None, imbalance=spec.imbalance)
     asked = Overrides(
         train={
             "network": spec.candidates.annotator_network,

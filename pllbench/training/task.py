@@ -72,7 +72,7 @@ def make_task(
         ValueError: a row has no candidate, or its true label is none (unless `noisy`).
     """
     info, seed = dataset.info, spec.split_seed
-    train, test = split(dataset, seed)
+    train, test = split(dataset, seed, spec.imbalance)
     y = dataset.y[train].numpy()
     sets = _candidate_sets(spec, dataset, train, logits)
     noisy = noisy or info.noisy or (spec.candidates is not None and spec.candidates.noisy)
@@ -115,7 +115,8 @@ def require_fit(spec: RunSpec, dataset: Dataset) -> None:
 
     Raises:
         ValueError: a network does not take its rows, or the candidate process its classes; images
-            are scaled; or the hold-out takes no row, or all.
+            are scaled; a class has too few rows for the imbalance; or the hold-out takes no row,
+            or all.
     """
     networks = [spec.train.network]
     if spec.candidates:
@@ -127,7 +128,7 @@ def require_fit(spec: RunSpec, dataset: Dataset) -> None:
             make_network(TrainSpec(network=name), tuple(dataset.x.shape[1:]), dataset.num_classes)
     require_scaling(dataset.info.kind, spec.views)
     seed = spec.split_seed
-    hold_out(split(dataset, seed)[0], spec.holdout, seed)
+    hold_out(split(dataset, seed, spec.imbalance)[0], spec.holdout, seed)
 
 
 def _images(x: Tensor) -> bool:
