@@ -4,10 +4,14 @@ K. Cao et al.: Learning Imbalanced Datasets with Label-Distribution-Aware Margin
 (the exponential profile). H. Wang et al.: SoLar, NeurIPS 2022 (groups of classes by rank).
 """
 
+from typing import Literal
+
 import numpy as np
 import numpy.typing as npt
 
 from pllbench.seeds import stream_seed
+
+Group = Literal["many", "medium", "few"]
 
 
 def long_tailed_counts(num_rows: int, num_classes: int, imbalance: float) -> list[int]:
@@ -48,7 +52,7 @@ def long_tailed_rows(
     return np.sort(np.concatenate(kept))
 
 
-def class_groups(num_classes: int) -> dict[str, slice]:
+def class_groups(num_classes: int) -> dict[Group, slice]:
     """Many, medium and few: the first third of the classes, the last third, and those in between.
 
     Thirds are rounded down: 3, 4, 3 of 10 classes, 33, 34, 33 of 100. The profile falls with the

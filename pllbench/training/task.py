@@ -34,6 +34,7 @@ class Task:
         holdout_candidates: [H, C] bool.
         views: made from the training rows.
         audit: candidate sets of training rows and hold-out together.
+        long_tailed: the training rows are a long-tailed part of the data set's.
     """
 
     x: Tensor
@@ -45,6 +46,7 @@ class Task:
     holdout_candidates: Tensor
     views: Views
     audit: Audit
+    long_tailed: bool = False
 
 
 def make_task(
@@ -91,6 +93,7 @@ def make_task(
         holdout_candidates=candidates[held].to(device),
         views=Views(info.kind, spec.views, stats.to(device)),
         audit=audit_candidates(sets, y),
+        long_tailed=spec.imbalance != 1,
     )
 
 
