@@ -6,6 +6,7 @@ it; device, paths, jobs and checkpoint interval are not part of it.
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from functools import cache, cached_property
 from typing import Annotated, Any, Literal, Self
@@ -201,6 +202,36 @@ def takes_rate(options: Mapping[str, object]) -> bool:
     return process != "uniform-set" and (process, rule) != ("instance", "max")
 
 
+class PruningSpec(StrictModel):
+    """Pruning settings: how candidates that a row's nearest neighbours rarely have are removed."""
+
+    tau: float = Field(ge=0, le=1)
+    """Share of a row's candidates, beyond one, that may go at most."""
+    k: int = Field(ge=1, le=LARGEST)
+    """Number of neighbours, by cosine similarity."""
+    features: str | None = None
+    """Content digest of the file of features; None: the rows themselves, columns standardised."""
+
+    @property
+    def text(self) -> str:
+        """As it is printed."""
+        file = f" features={self.features[:8]}" if self.features else ""
+        return f"prune tau={self.tau:g} k={self.k}{file}"
+
+
+def _annotation_rule(rule: str) -> str:
+    if not re.fullmatch(r"union|(votes=(?!1$)|top=|draws=)[1-9][0-9]{0,5}", rule):
+        raise ValueError(f"rule {rule!r}: must be union, votes=N (from 2), top=K or draws=N")
+    return rule
+
+
+AnnotationRule = Annotated[str, AfterValidator(_annotation_rule)]
+"""How labels of several annotators become a candidate set: `union`, `votes=2`, `top=3`, `draws=3`.
+
+`pllbench.candidates.annotations` says what each of them takes.
+"""
+
+
 class RunSpec(StrictModel):
     """One run, fully resolved. Two runs with equal specs give equal results on one machine."""
 
@@ -222,6 +253,10 @@ class RunSpec(StrictModel):
     """Kind of the user's own data; the catalogue has that of the others."""
     candidates: CandidateSpec | None = None
     """None where sets come with the data, or the method learns from true labels."""
+    annotations: AnnotationRule | None = None
+    """How annotators' labels become sets; None where the data has none."""
+    pruning: PruningSpec | None = None
+    """Removes candidates before training; None for none."""
     annotator: str | None = None
     """Run id, at seed 0, of the annotator of instance-dependent sets; None for other processes."""
     imbalance: Imbalance = 1.0

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from pllbench.method import Hparams
-from pllbench.spec import LARGEST, CandidateSpec, RunSpec, TrainSpec, ViewSpec
+from pllbench.spec import LARGEST, CandidateSpec, PruningSpec, RunSpec, TrainSpec, ViewSpec
 from pllbench.validation import StrictModel
 
 FIELDS: dict[str, Any] = {
@@ -45,6 +45,8 @@ OTHER_VALUES: dict[str, Any] = {
     "candidates.annotator_network": "mlp",
     "candidates.annotator_epochs": 7,
     "annotator": "0123",
+    "annotations": "votes=2",
+    "pruning": PruningSpec(tau=0.6, k=5),
     "imbalance": 10.0,
     "seed": 1,
     "data_seed": 0,

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, JsonValue, TypeAdapter, ValidationError
 
 from pllbench.data.custom import is_path
 from pllbench.grid.protocol import Setting
-from pllbench.spec import LARGEST, CandidateSpec, round_rate, takes_rate
+from pllbench.spec import LARGEST, CandidateSpec, PruningSpec, round_rate, takes_rate
 from pllbench.validation import StrictModel, one_line
 
 _VALUE: TypeAdapter[JsonValue] = TypeAdapter(JsonValue, config=ConfigDict(allow_inf_nan=False))
@@ -134,3 +134,26 @@ def candidate_setting(text: str) -> Setting:
     rate: dict[str, JsonValue] = {"q": 0.5} if takes_rate(values) else {}
     require_valid(values | rate, CandidateSpec, f"--candidates {text}")
     return Setting(reason=f"--candidates {text}", candidates=values)
+
+
+def annotation_setting(text: str) -> Setting:
+    """The rule of --annotations as a setting.
+
+    Raises:
+        ValueError: there is no such rule.
+    """
+    reason = f"--annotations {text}"
+    require_valid({"annotations": text}, Setting, reason)
+    return Setting(reason=reason, annotations=text)
+
+
+def pruning_setting(text: str) -> Setting:
+    """KEY=VALUE,... of --prune as a setting.
+
+    Raises:
+        ValueError: an unknown or missing key, or a value that does not fit.
+    """
+    reason = f"--prune {text}"
+    values = dict(key_value(part, "--prune") for part in names([text], "--prune"))
+    require_valid(values, PruningSpec, reason)
+    return Setting(reason=reason, pruning=values)

@@ -10,8 +10,9 @@ from typing import Any, Literal
 from pllbench.spec import Kind
 from pllbench.validation import did_you_mean
 
-Split = Literal["random", "stratified", "fixed"]
-"""How test rows are chosen: 20 % at random, 20 % of every class, or those that come as such."""
+Split = Literal["random", "stratified", "fixed", "folds"]
+"""How test rows are chosen: 20 % at random, 20 % of every class, those that come as such, or a fold
+by the seed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class DatasetInfo:
         kind: decides its views.
         split: how its test rows are chosen.
         real_candidates: its candidate sets come with it; otherwise a process generates them.
+        annotated: they come as labels of several annotators, of which a rule makes sets.
         file: its file below the data directory; None where a library ships it.
         source: where a user finds that file.
         openml: data_id at OpenML, from where a missing file is downloaded; None: it is not.
@@ -33,10 +35,13 @@ class DatasetInfo:
         pixels: mean and std of the channels, of pixels from 0 to 1, that published codes normalise
             with; None where there are none, and those of the training images serve.
         superclasses: superclass of each class, where classes have any.
+        image_size: side in pixels that its images are resized to; None where all have one size.
         first: how many of its training and of its test rows make it up, the first ones of the
             files; None for all.
         path: file or folder of a custom data set; None for those of the catalogue.
         digest: content digest of a custom data set: part of the identity of runs on it.
+        features: file of features of its rows, by which candidate sets are pruned; None for none.
+        features_digest: content digest of that file.
     """
 
     name: str
@@ -48,13 +53,17 @@ class DatasetInfo:
     source: str = ""
     openml: int | None = None
     torchvision: str | None = None
+    annotated: bool = False
     noisy: bool = False
     num_classes: int | None = None
     pixels: tuple[tuple[float, ...], tuple[float, ...]] | None = None
     superclasses: tuple[int, ...] = ()
+    image_size: int | None = None
     first: tuple[int, int] | None = None
     path: Path | None = None
     digest: str | None = None
+    features: Path | None = None
+    features_digest: str | None = None
 
     @property
     def downloads(self) -> bool:

@@ -5,6 +5,7 @@ Letters in shape comments: N instances, C classes, D features.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from pllbench.data.catalogue import DatasetInfo
 from pllbench.data.imbalance import long_tailed_rows
 from pllbench.data.readers.base import Dataset, find_file, first_rows
 from pllbench.data.readers.custom import read_custom
+from pllbench.data.readers.features import read_features
 from pllbench.data.readers.human import read_cifar10h, read_cifar10n, read_plcifar10
 from pllbench.data.readers.tabular import read_cnae9, read_digits, read_mat
 from pllbench.data.readers.torchvision import read_torchvision
@@ -49,6 +51,8 @@ def load_dataset(info: DatasetInfo, data_dir: Path, *, noisy: bool = False) -> D
     dataset = _reader(info)(info, data_dir)
     if info.first:
         dataset = first_rows(dataset, *info.first)
+    if info.features:
+        dataset = replace(dataset, features=read_features(info, dataset))
     if dataset.candidates is not None:
         where = str(info.path or find_file(info, data_dir))
         permitted = noisy or info.noisy
@@ -78,8 +82,9 @@ def split(dataset: Dataset, seed: int, imbalance: float = 1.0) -> tuple[Tensor, 
     """Training and test rows, sorted int64; no row is in both.
 
     A stratified split takes a fifth of every class, rounded: a class of one or two rows trains. A
-    fixed split is the same at every seed. With an imbalance above 1 only a long-tailed part of the
-    training rows is left, drawn by the seed; the test rows stay.
+    fixed split is the same at every seed. Of folds a seed tests on one, leaves one aside, on which
+    others validate, and trains on the rest. With an imbalance above 1 only a long-tailed part of
+    the training rows is left, drawn by the seed; the test rows stay.
 
     Raises:
         ValueError: too few rows for a test row, or for this imbalance.
@@ -92,7 +97,12 @@ def split(dataset: Dataset, seed: int, imbalance: float = 1.0) -> tuple[Tensor, 
 
 
 def _split(dataset: Dataset, seed: int) -> tuple[Tensor, Tensor]:
-    """Every row is in exactly one of both."""
+    """The split before any imbalance."""
+    if dataset.folds is not None:
+        number = dataset.folds.max() + 1
+        validated, tested = seed % number, (seed + 1) % number
+        kept = (dataset.folds != validated) & (dataset.folds != tested)
+        return kept.nonzero().flatten(), (dataset.folds == tested).nonzero().flatten()
     if dataset.num_train is not None:
         rows = torch.arange(len(dataset.y))
         return rows[: dataset.num_train], rows[dataset.num_train :]

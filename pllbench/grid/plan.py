@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from pllbench.candidates.sets_spec import SetsSpec
 from pllbench.data.catalogue import DatasetInfo, dataset_info
 from pllbench.data.custom import find_dataset
 from pllbench.grid.benchmark import Benchmark, Grid, load_benchmark
@@ -16,7 +17,7 @@ from pllbench.grid.protocol import (
     default_protocol,
     merge,
 )
-from pllbench.grid.resolve import resolve
+from pllbench.grid.resolve import resolve, with_features
 from pllbench.registry import load_method, method_entries
 from pllbench.spec import RunSpec, takes_rate
 from pllbench.validation import FieldError, did_you_mean
@@ -42,11 +43,9 @@ class PlannedRun:
     def title(self) -> str:
         """In words: label, data set, candidate process unless plainly uniform, q and seed."""
         spec = self.spec
-        process = spec.candidates.text if spec.candidates else "uniform"
-        where = spec.dataset if process == "uniform" else f"{spec.dataset} {process}"
+        sets = SetsSpec.of(spec).text.removeprefix("real").removeprefix(":")
+        where = spec.dataset if sets in ("uniform", "") else f"{spec.dataset} {sets}"
         q = "" if spec.q is None else f" q={spec.q:g}"
-        if spec.imbalance != 1:
-            where += f" imbalance={spec.imbalance:g}"
         return f"{self.label} · {where}{q} · seed {spec.seed}"
 
 
@@ -117,8 +116,8 @@ class _Planner:
         planned: dict[tuple[str, str], PlannedRun] = {}
         for grid in self.benchmark.grid:
             overlay = load_benchmark(grid.protocol).setting if grid.protocol else ()
-            for cell, info in self._cells(grid):
-                spec = self._resolved(cell, info, grid, overlay)
+            for cell, plain in self._cells(grid):
+                spec, info = self._resolved(cell, plain, grid, overlay)
                 row = label(spec, cell.name, self.protocol)
                 for seed in self.selection.seeds or grid.seeds:
                     seeded = spec.model_copy(update={"seed": seed})
@@ -130,8 +129,8 @@ class _Planner:
 
     def _resolved(
         self, cell: GridCell, info: DatasetInfo, grid: Grid, overlay: Sequence[Setting]
-    ) -> RunSpec:
-        """The runs of a cell, at seed 0."""
+    ) -> tuple[RunSpec, DatasetInfo]:
+        """The run of a cell at seed 0, and its data set with what the settings add to it."""
         further = (*self.benchmark.setting, *grid.setting, *self.selection.flags)
         settings = self.protocol.settings_of(cell, overlay, further)
         if cell.q is not None and not takes_rate(merge(settings).candidates):
@@ -139,7 +138,8 @@ class _Planner:
             settings = self.protocol.settings_of(cell, overlay, further)
         for setting in settings:
             self.unused.pop(id(setting), None)
-        return resolve(cell, settings, info)
+        info = with_features(info, merge(settings))
+        return resolve(cell, settings, info), info
 
     def _cells(self, grid: Grid) -> Iterator[tuple[GridCell, DatasetInfo]]:
         selection, named = self.selection, self.selection.benchmark is not None
@@ -210,6 +210,10 @@ class _Planner:
         for flag in self.selection.flags:
             if flag.candidates and not any(spec.candidates for spec in specs):
                 raise ValueError(f"{flag.reason}: no data set here has generated candidate sets")
+            if flag.annotations and not any(spec.annotations for spec in specs):
+                raise ValueError(f"{flag.reason}: no data set here comes with annotators' labels")
+            if flag.pruning and not any(spec.pruning for spec in specs):
+                raise ValueError(f"{flag.reason}: no method here learns from candidate sets")
 
     def _require_used(self) -> None:
         """Raise ValueError if a setting applies to no run; those of a whole benchmark may not."""

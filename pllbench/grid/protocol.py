@@ -16,7 +16,16 @@ from typing import Annotated, Self, TypeVar
 from pydantic import AfterValidator, BeforeValidator, JsonValue, ValidationError, model_validator
 
 from pllbench.data.catalogue import dataset_info
-from pllbench.spec import CandidateSpec, Imbalance, Kind, Rate, TrainSpec, ViewSpec
+from pllbench.spec import (
+    AnnotationRule,
+    CandidateSpec,
+    Imbalance,
+    Kind,
+    PruningSpec,
+    Rate,
+    TrainSpec,
+    ViewSpec,
+)
 from pllbench.validation import JsonOptions, StrictModel, one_line, require_keys
 
 DEFAULT_RATES = (0.1, 0.3, 0.5, 0.7)
@@ -75,6 +84,9 @@ class Overrides(StrictModel):
     views: JsonOptions = {}
     candidates: JsonOptions = {}
     hparams: JsonOptions = {}
+    annotations: AnnotationRule | None = None
+    pruning: JsonOptions = {}
+    """Those of `PruningSpec`, but with the file of features by its path."""
     holdout: float | None = None
     data_seed: int | None = None
 
@@ -84,6 +96,7 @@ class Overrides(StrictModel):
         require_keys(self.train, TrainSpec, "train")
         require_keys(self.views, ViewSpec, "views")
         require_keys(self.candidates, CandidateSpec, "candidates")
+        require_keys(self.pruning, PruningSpec, "pruning")
         return self
 
 
@@ -158,12 +171,15 @@ def merge(settings: Iterable[Overrides]) -> Overrides:
     views: dict[str, JsonValue] = {}
     candidates: dict[str, JsonValue] = {}
     hparams: dict[str, JsonValue] = {}
-    holdout, data_seed = None, None
+    pruning: dict[str, JsonValue] = {}
+    annotations, holdout, data_seed = None, None, None
     for setting in settings:
         train |= setting.train
         views |= setting.views
         candidates |= setting.candidates
         hparams |= setting.hparams
+        pruning |= setting.pruning
+        annotations = setting.annotations or annotations
         holdout = setting.holdout if setting.holdout is not None else holdout
         data_seed = setting.data_seed if setting.data_seed is not None else data_seed
     return Overrides.model_construct(  # its parts have been validated, and cells are many
@@ -171,6 +187,8 @@ def merge(settings: Iterable[Overrides]) -> Overrides:
         views=views,
         candidates=candidates,
         hparams=hparams,
+        annotations=annotations,
+        pruning=pruning,
         holdout=holdout,
         data_seed=data_seed,
     )

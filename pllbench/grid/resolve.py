@@ -1,13 +1,17 @@
 """From a cell of a grid and the settings that apply to it to the specification of its runs."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
 
 from pydantic import ValidationError
 
 from pllbench.data.catalogue import DatasetInfo
+from pllbench.data.custom import content_digest
 from pllbench.grid.protocol import GridCell, Overrides, default_protocol, merge
 from pllbench.registry import load_method
-from pllbench.spec import CandidateSpec, RunSpec, TrainSpec, ViewSpec, takes_rate
+from pllbench.spec import CandidateSpec, PruningSpec, RunSpec, TrainSpec, ViewSpec, takes_rate
 from pllbench.validation import one_line, require_keys
 
 
@@ -21,7 +25,8 @@ def resolve(cell: GridCell, settings: Sequence[Overrides], info: DatasetInfo) ->
     merged = merge(settings)
     where = f"{cell.name} on {cell.dataset}"
     require_keys(merged.hparams, cls.hparams_type, f"{where}: hparams")
-    generated = cls.labels != "true" and not info.real_candidates
+    weak = cls.labels != "true"
+    generated = weak and not info.real_candidates
     try:
         hparams = cls.hparams_type.parse(merged.hparams)
         candidates = candidate_spec(merged, cell.q) if generated else None
@@ -35,6 +40,8 @@ def resolve(cell: GridCell, settings: Sequence[Overrides], info: DatasetInfo) ->
             digest=info.digest,
             kind=info.kind if info.path else None,
             candidates=candidates,
+            annotations=(merged.annotations or "union") if weak and info.annotated else None,
+            pruning=pruning_spec(merged, info) if weak and merged.pruning else None,
             imbalance=cell.imbalance,
             seed=0,
             data_seed=merged.data_seed,
@@ -72,6 +79,40 @@ def annotator_run(spec: RunSpec, info: DatasetInfo, seed: int = 0) -> RunSpec:
     )
     run = resolve(cell, [*protocol.settings_of(cell), asked], info)
     return run.model_copy(update={"seed": seed})
+
+
+def pruning_spec(settings: Overrides, info: DatasetInfo) -> PruningSpec:
+    """The pruning of resolved settings, with the digest of the features of `info`.
+
+    Raises:
+        pydantic.ValidationError: a value is missing, or does not fit its field.
+    """
+    fields = settings.pruning
+    if info.features:
+        fields = fields | {"features": info.features_digest}
+    return PruningSpec.parse(fields)
+
+
+def with_features(info: DatasetInfo, settings: Overrides) -> DatasetInfo:
+    """The data set, with the file of features that its pruning names, if any.
+
+    Raises:
+        ValueError: there is no such file.
+    """
+    file = settings.pruning.get("features")
+    if file is None:
+        return info
+    path = Path(str(file))
+    if not path.is_file():
+        raise ValueError(f"pruning: features {path}: no such file")
+    stat = path.stat()
+    digest = _features_digest(path, stat.st_size, stat.st_mtime_ns)
+    return replace(info, features=path, features_digest=digest)
+
+
+@cache  # for every cell of a grid
+def _features_digest(path: Path, size: int, changed: int) -> str:  # noqa: ARG001 - keys
+    return content_digest(path)
 
 
 def candidate_spec(settings: Overrides, q: float | None) -> CandidateSpec:

@@ -18,6 +18,7 @@ from pydantic import Field, ValidationError
 from pydantic_core import from_json
 
 from pllbench.candidates.audit import Audit
+from pllbench.candidates.pruning import PruningAudit
 from pllbench.results.curves import Curves, num_columns, require_curves
 from pllbench.results.files import quarantine, write_atomic
 from pllbench.results.metrics import ClassMetric, Metric
@@ -85,6 +86,8 @@ class Provenance(StrictModel):
     """Peak resident memory of the worker, or peak allocated memory of the GPU."""
     audit: Audit
     """Candidate sets of the training rows (hold-out included)."""
+    pruning: PruningAudit | None = None
+    """What pruning has done to them; None where there was none."""
     annotator: AnnotatorFacts | None = None
     """Of instance-dependent candidate sets."""
     resumed_from: tuple[int, ...] = ()

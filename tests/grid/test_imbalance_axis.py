@@ -30,7 +30,7 @@ def test_the_axis_multiplies_runs_on_generated_sets_alone() -> None:
         ("supervised", "lost", 1),
         ("cc", "lost", 1),
     ]
-    assert found[2].title == "CC · digits imbalance=10 q=0.3 · seed 0"
+    assert found[2].title == "CC · digits uniform:imbalance=10 q=0.3 · seed 0"
 
 
 def test_rows_as_they_are_have_the_ids_of_runs_without_the_axis() -> None:

@@ -10,7 +10,7 @@ from pllbench.spec import RunSpec
 
 RESULTS = Path(__file__).parents[2] / "results"
 
-NEW = {"imbalance": 1.0}
+NEW = {"imbalance": 1.0, "annotations": None, "pruning": None}
 """Fields that the records do not hold, and the defaults that they stand for."""
 
 

@@ -1,6 +1,7 @@
 """Custom data sets, in the forms that `pllbench.data.custom` describes."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from torch import Tensor
 
 from pllbench.data.catalogue import DatasetInfo
 from pllbench.data.custom import FIXED_FOLDERS, content_digest
+from pllbench.data.readers.annotated import read_annotations, votes_of
 from pllbench.data.readers.base import (
     Array,
     Dataset,
@@ -60,7 +62,10 @@ def read_npz(info: DatasetInfo, path: Path) -> Dataset:
         sets = as_matrix(arrays["candidates"], f"{path}: `candidates`")
         if not np.isin(sets, (0, 1)).all():
             raise ValueError(f"{path}: `candidates` holds values other than 0 and 1")
+    annotated = read_annotations(path, arrays)
     num_classes = _num_classes(arrays, sets, path)
+    if annotated and "num_classes" not in arrays:
+        num_classes = max(num_classes, int(annotated[0][:, 2].max(initial=-1)) + 1)
     y = check_labels(arrays["y"], num_classes, f"{path}: `y`")
     if len(y) != len(x):
         raise ValueError(f"{path}: `x` has {len(x)} rows, `y` has {len(y)}")
@@ -68,7 +73,8 @@ def read_npz(info: DatasetInfo, path: Path) -> Dataset:
     if num_train is not None and not 0 < num_train < len(x):
         raise ValueError(f"{path}: `num_train` must be 1..{len(x) - 1}, got {num_train}")
     candidates = None if sets is None else torch.from_numpy(sets.astype(np.bool_))
-    return Dataset(info, x, torch.from_numpy(y), num_classes, candidates, num_train)
+    dataset = Dataset(info, x, torch.from_numpy(y), num_classes, candidates, num_train)
+    return replace(dataset, votes=votes_of(dataset, *annotated)) if annotated else dataset
 
 
 def _num_classes(arrays: Mapping[str, Array], sets: Array | None, path: Path) -> int:
