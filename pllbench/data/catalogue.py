@@ -77,6 +77,8 @@ _REAL_WORLD = "https://palm.seu.edu.cn/zhangml/Resources.htm#partial_data"
 IMAGENET_PIXELS = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 _HALF = (0.5, 0.5, 0.5), (0.5, 0.5, 0.5)
 _PLCIFAR10 = "https://github.com/wwangwitsel/PLCIFAR10"
+_CLIMAGE = "https://github.com/ntucllab/CLImage_Dataset"
+_DCIC = "https://zenodo.org/records/8115942"
 _CIFAR = "https://www.cs.toronto.edu/~kriz/cifar.html"
 
 CIFAR100_SUPERCLASSES = (
@@ -86,6 +88,15 @@ CIFAR100_SUPERCLASSES = (
     *(12, 9, 13, 15, 13, 16, 19, 2, 4, 6, 19, 5, 5, 8, 19, 18, 1, 2, 15, 6, 0, 17, 8, 14, 13),
 )
 """The `coarse_labels` of CIFAR-100's files, by fine label: 20 superclasses of 5 classes."""
+
+_STREETCAR, _TRANSPORT = 81, 18
+
+CLCIFAR20_CLASSES = tuple(
+    _TRANSPORT if fine == _STREETCAR else coarse
+    for fine, coarse in enumerate(CIFAR100_SUPERCLASSES)
+)
+"""The 20 classes of CLCIFAR20 by CIFAR-100's fine label: its authors' list, in which vehicles are
+those that transport people and those that do not, so streetcars change sides."""
 
 
 def _real(name: str, title: str, file: str) -> DatasetInfo:
@@ -97,6 +108,18 @@ def _human(name: str, title: str, split: Split, file: str, source: str) -> Datas
     return DatasetInfo(
         name, title, "image", split, True, file, source, noisy=True, pixels=IMAGENET_PIXELS
     )
+
+
+def _clcifar(name: str, title: str, num_classes: int) -> DatasetInfo:
+    info = _human(name, title, "fixed", f"clcifar/{name}.pkl", _CLIMAGE)
+    return replace(info, num_classes=num_classes)
+
+
+def _dcic(name: str, folder: str, num_classes: int, image_size: int) -> DatasetInfo:
+    info = DatasetInfo(
+        f"dcic-{name}", f"DCIC {folder}", "image", "folds", True, f"dcic/{folder}", _DCIC
+    )
+    return replace(info, annotated=True, num_classes=num_classes, image_size=image_size)
 
 
 def _images(
@@ -161,6 +184,18 @@ _WHOLE = (
         *("plcifar10-vaguest", "PLCIFAR10-Vaguest", "fixed", "plcifar10/plcifar10.pkl"),
         _PLCIFAR10,
     ),
+    _clcifar("clcifar10", "CLCIFAR10", 10),
+    _clcifar("clcifar20", "CLCIFAR20", 20),
+    _dcic("benthic", "Benthic", 8, 112),
+    _dcic("treeversity1", "Treeversity#1", 6, 224),
+    _dcic("treeversity6", "Treeversity#6", 6, 112),
+    _dcic("pig", "Pig", 4, 96),
+    _dcic("turkey", "Turkey", 3, 192),
+    _dcic("micebone", "MiceBone", 3, 112),
+    _dcic("plankton", "Plankton", 10, 96),
+    _dcic("qualitymri", "QualityMRI", 2, 112),
+    _dcic("synthetic", "Synthetic", 6, 224),
+    _dcic("cifar10h", "CIFAR10H", 10, 32),
 )
 
 # Parts of image sets that a CPU trains on, under names of their own: their numbers never mix with

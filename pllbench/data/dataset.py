@@ -17,7 +17,9 @@ from pllbench.candidates.audit import check_candidates
 from pllbench.data.catalogue import DatasetInfo
 from pllbench.data.imbalance import long_tailed_rows
 from pllbench.data.readers.base import Dataset, find_file, first_rows
+from pllbench.data.readers.complementary import read_clcifar
 from pllbench.data.readers.custom import read_custom
+from pllbench.data.readers.dcic import read_dcic
 from pllbench.data.readers.features import read_features
 from pllbench.data.readers.human import read_cifar10h, read_cifar10n, read_plcifar10
 from pllbench.data.readers.tabular import read_cnae9, read_digits, read_mat
@@ -37,6 +39,8 @@ _READERS: Mapping[str, Reader] = {
     "cifar10h": read_cifar10h,
     "plcifar10-aggregate": read_plcifar10,
     "plcifar10-vaguest": read_plcifar10,
+    "clcifar10": read_clcifar,
+    "clcifar20": read_clcifar,
 }
 
 
@@ -65,6 +69,8 @@ def load_dataset(info: DatasetInfo, data_dir: Path, *, noisy: bool = False) -> D
 def _reader(info: DatasetInfo) -> Reader:
     if info.path:
         return read_custom
+    if info.annotated:
+        return read_dcic
     return read_torchvision if info.torchvision else _READERS.get(info.name, read_mat)
 
 

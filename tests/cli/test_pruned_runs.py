@@ -121,7 +121,7 @@ def test_a_supervised_run_is_not_pruned(clusters: Path) -> None:
     cc, supervised = read_records(clusters.parent / "results")[0]
     assert (cc.spec.labels, supervised.spec.labels) == ("candidates", "true")
     assert cc.spec.pruning is not None
-    assert supervised.spec.pruning is supervised.provenance.pruning is None
+    assert (supervised.spec.pruning, supervised.provenance.pruning) == (None, None)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -21,6 +20,7 @@ from pllbench.data.readers.base import (
     raise_for_rows,
     short_message,
 )
+from pllbench.data.readers.images import as_colour, read_image
 from pllbench.data.readers.tabular import read_mat_file
 
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".ppm", ".pgm", ".tif", ".tiff")
@@ -152,7 +152,7 @@ def read_folder(info: DatasetInfo, path: Path) -> Dataset:
     files = [pair for part in listed for pair in part]
     if not all(listed):
         raise ValueError(f"{path}: no images ({', '.join(IMAGE_SUFFIXES)}) in its class folders")
-    images = [_read_image(file) for file, _ in files]
+    images = [read_image(file) for file, _ in files]
     grey = all(image.ndim == 2 for image in images)
     size = images[0].shape[:2]
     for (file, _), image in zip(files, images, strict=True):
@@ -161,7 +161,7 @@ def read_folder(info: DatasetInfo, path: Path) -> Dataset:
                 f"{file}: {image.shape[1]} x {image.shape[0]} pixels, {files[0][0].name} has "
                 f"{size[1]} x {size[0]}: resize all images to one size"
             )
-    stacked = np.stack([image if grey else _colour(image) for image in images])
+    stacked = np.stack([image if grey else as_colour(image) for image in images])
     y = check_labels([label for _, label in files], len(classes), str(path))
     num_train = len(listed[0]) if fixed else None
     x = as_images(stacked, str(path))
@@ -172,19 +172,3 @@ def _images_in(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
     return sorted(f for f in folder.rglob("*") if f.suffix.lower() in IMAGE_SUFFIXES)
-
-
-def _read_image(file: Path) -> "np.ndarray[Any, np.dtype[np.uint8]]":
-    from PIL import Image
-
-    try:
-        with Image.open(file) as image:
-            if image.mode[0] in "IF":  # Pillow would cut their values off at 255
-                raise ValueError(f"pixels of more than 8 bits, mode {image.mode}")
-            return np.asarray(image.convert("L" if image.mode in ("1", "L") else "RGB"))
-    except Exception as error:  # each of Pillow's formats raises its own kinds
-        raise ValueError(f"{file}: not readable as an image ({short_message(error)})") from error
-
-
-def _colour(image: "np.ndarray[Any, np.dtype[np.uint8]]") -> "np.ndarray[Any, np.dtype[np.uint8]]":
-    return image if image.ndim == 3 else np.repeat(image[:, :, None], 3, axis=2)
