@@ -28,8 +28,8 @@ def data(
     q: Annotated[float | None, typer.Option("--q", help="Noise rate.", min=0, max=1)] = None,
     seed: Annotated[int, typer.Option("--seed", min=0)] = 0,
     candidates: Annotated[
-        str, typer.Option("--candidates", help="PROCESS, or PROCESS:key=value,...")
-    ] = "uniform",
+        str | None, typer.Option("--candidates", help="PROCESS, or PROCESS:key=value,...")
+    ] = None,
     imbalance: Annotated[
         str | None, typer.Option("--imbalance", help="Long-tailed training rows: 100")
     ] = None,
@@ -78,7 +78,7 @@ def _ratio(info: DatasetInfo, text: str | None) -> float:
     return imbalance_ratio(text)
 
 
-def _process(info: DatasetInfo, text: str, q: float | None) -> CandidateSpec | None:
+def _process(info: DatasetInfo, text: str | None, q: float | None) -> CandidateSpec | None:
     """The process of --candidates at the rate `q`, the first of the protocol where it is None.
 
     None where candidate sets come with the data.
@@ -91,10 +91,10 @@ def _process(info: DatasetInfo, text: str, q: float | None) -> CandidateSpec | N
         if q is not None:
             raise FieldError("q", f"{info.name} has real candidate sets", given)
         return None
-    setting = candidate_setting(text)
+    setting = candidate_setting(text or info.process or "uniform")
     rate = default_protocol().q.get(info.name, DEFAULT_RATES)[0] if q is None else q
     try:
-        spec = candidate_spec(setting, rate)
+        spec = candidate_spec(setting, rate, info)
     except ValidationError as error:
         where = f"{setting.reason}, q = {rate:g}"
         raise ValueError(one_line(error, where, CandidateSpec)) from error

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, get_args
 import typer
 
 from pllbench.cli.selection import Json
-from pllbench.data.catalogue import DATASETS
+from pllbench.data.catalogue import DATASETS, DatasetInfo
 from pllbench.grid import protocol
 from pllbench.grid.benchmark import benchmark_names, load_benchmark
 from pllbench.registry import describe_entry, method_entries
@@ -43,7 +43,7 @@ def rows(kind: Listed, results: Path) -> list[ListRow]:
                     "name": name,
                     "title": info.title,
                     "kind": info.kind,
-                    "candidates": "real" if info.real_candidates else "generated",
+                    "candidates": _candidates(info),
                     "file": info.file or "",
                 }
                 for name, info in DATASETS.items()
@@ -54,6 +54,13 @@ def rows(kind: Listed, results: Path) -> list[ListRow]:
             return [{"name": name} for name in get_args(Process)]
         case "benchmarks":
             return _benchmarks(results)
+
+
+def _candidates(info: DatasetInfo) -> str:
+    """Where its candidate sets come from."""
+    if info.annotated:
+        return "annotations"
+    return "real" if info.real_candidates else info.process or "generated"
 
 
 def _benchmarks(results: Path) -> list[ListRow]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from pllbench.spec import Kind
+from pllbench.spec import Kind, Process
 from pllbench.validation import did_you_mean
 
 Split = Literal["random", "stratified", "fixed", "folds"]
@@ -35,6 +35,7 @@ class DatasetInfo:
         pixels: mean and std of the channels, of pixels from 0 to 1, that published codes normalise
             with; None where there are none, and those of the training images serve.
         superclasses: superclass of each class, where classes have any.
+        process: generates its candidate sets, where its name means such sets; else None.
         image_size: side in pixels that its images are resized to; None where all have one size.
         first: how many of its training and of its test rows make it up, the first ones of the
             files; None for all.
@@ -58,6 +59,7 @@ class DatasetInfo:
     num_classes: int | None = None
     pixels: tuple[tuple[float, ...], tuple[float, ...]] | None = None
     superclasses: tuple[int, ...] = ()
+    process: Process | None = None
     image_size: int | None = None
     first: tuple[int, int] | None = None
     path: Path | None = None
@@ -158,6 +160,12 @@ _WHOLE = (
         *("cifar100", "CIFAR-100", "image", "cifar-100-python", "CIFAR100", _CIFAR),
         num_classes=100,
         superclasses=CIFAR100_SUPERCLASSES,
+    ),
+    _images(
+        *("cifar100-h", "CIFAR-100-H", "image", "cifar-100-python", "CIFAR100", _CIFAR),
+        num_classes=100,
+        superclasses=CIFAR100_SUPERCLASSES,
+        process="hierarchical",
     ),
     _images("svhn", "SVHN", "digits", "train_32x32.mat", "SVHN", _SVHN, pixels=_HALF),
     _images(

@@ -29,7 +29,7 @@ def resolve(cell: GridCell, settings: Sequence[Overrides], info: DatasetInfo) ->
     generated = weak and not info.real_candidates
     try:
         hparams = cls.hparams_type.parse(merged.hparams)
-        candidates = candidate_spec(merged, cell.q) if generated else None
+        candidates = candidate_spec(merged, cell.q, info) if generated else None
         spec = RunSpec(
             method=cell.base,
             version=cls.version,
@@ -115,13 +115,19 @@ def _features_digest(path: Path, size: int, changed: int) -> str:  # noqa: ARG00
     return content_digest(path)
 
 
-def candidate_spec(settings: Overrides, q: float | None) -> CandidateSpec:
+def candidate_spec(settings: Overrides, q: float | None, info: DatasetInfo) -> CandidateSpec:
     """The candidate process of resolved settings at rate `q`, which it may not take.
 
     Raises:
         pydantic.ValidationError: a value does not fit its field, or the process not its options.
+        ValueError: the name of the data set means another process.
     """
-    fields = {"process": "uniform"} | settings.candidates
-    if takes_rate(settings.candidates):
+    fields = {"process": info.process or "uniform"} | settings.candidates
+    if info.process and fields["process"] != info.process:
+        raise ValueError(
+            f"{info.name}: its candidate sets are those of process {info.process}, not "
+            f"{fields['process']}"
+        )
+    if takes_rate(fields):
         return CandidateSpec.parse(fields | {"q": q})
     return CandidateSpec.parse(fields)
