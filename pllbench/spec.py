@@ -22,7 +22,9 @@ from pllbench.validation import JsonOptions, StrictModel
 CORE_VERSION = 1
 """Bumped whenever trainer, views, loader or candidates change the numbers of a run."""
 
-NetworkName = Literal["linear", "mlp", "lenet", "small_cnn", "resnet18", "wide_resnet34_10"]
+NetworkName = Literal[
+    "linear", "mlp", "lenet", "small_cnn", "resnet18", "wide_resnet28_2", "wide_resnet34_10"
+]
 Kind = Literal["image", "digits", "text", "tabular"]
 """What a view may do to a row: `digits` are images that must not be flipped or cropped."""
 Scaling = Literal["none", "zscore", "tfidf"]
