@@ -9,8 +9,9 @@ from pydantic import ConfigDict, JsonValue, TypeAdapter, ValidationError
 
 from pllbench.data.custom import is_path
 from pllbench.grid.protocol import Setting
+from pllbench.results.metrics import METRICS, Metric
 from pllbench.spec import LARGEST, CandidateSpec, PruningSpec, round_rate, takes_rate
-from pllbench.validation import StrictModel, one_line
+from pllbench.validation import StrictModel, did_you_mean, one_line
 
 _VALUE: TypeAdapter[JsonValue] = TypeAdapter(JsonValue, config=ConfigDict(allow_inf_nan=False))
 
@@ -75,6 +76,19 @@ def _number(text: str, flag: str, low: int, high: int) -> float:
     if not low <= value <= high:
         raise ValueError(f"{flag} {text}: must be a number from {low} to {high}")
     return value
+
+
+def metric_names(text: str) -> tuple[Metric, ...]:
+    """The metrics of --metric.
+
+    Raises:
+        ValueError: an unknown one; gives the nearest match.
+    """
+    given = names([text], "--metric")
+    for name in given:
+        if name not in METRICS:
+            raise ValueError(f"--metric {name}: {did_you_mean(name, METRICS)}")
+    return tuple(metric for name in given for metric in METRICS if metric == name)
 
 
 def seeds(text: str) -> tuple[int, ...]:
