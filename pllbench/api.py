@@ -10,7 +10,7 @@ from pllbench.grid.benchmark import load_benchmark
 from pllbench.grid.plan import PlannedRun, Selection, known_variants, plan
 from pllbench.grid.protocol import Protocol
 from pllbench.reports import paired_tests, published, reproduction
-from pllbench.reports.aggregate import build_table
+from pllbench.reports.aggregate import Shown, build_metric_table
 from pllbench.reports.published import Published
 from pllbench.reports.report import Report
 from pllbench.reports.selection_rules import report_rules
@@ -18,6 +18,7 @@ from pllbench.reports.table import Table
 from pllbench.results import records
 from pllbench.results.curves import Curves, read_curves
 from pllbench.results.filter import Filter, further_seeds, is_planned
+from pllbench.results.metrics import DEFAULT_METRIC, Metric
 from pllbench.results.model_selection import DEFAULT_RULE, RULES, Select
 from pllbench.results.records import Record
 from pllbench.results.status import Status, folder_status, selection_status
@@ -134,8 +135,10 @@ class Results:
                 raise ValueError(f"{path.with_suffix('.npz')}: {length} of {epochs} epochs")
         return columns
 
-    def table(self, select: Select = DEFAULT_RULE) -> Table:
-        """The table under a selection rule.
+    def table(
+        self, select: Select = DEFAULT_RULE, metrics: Sequence[Metric] = (DEFAULT_METRIC,)
+    ) -> Table:
+        """The table under a selection rule, with a column for each of the `metrics`.
 
         Raises:
             ValueError: there is nothing to show.
@@ -147,26 +150,28 @@ class Results:
                 f"{self._where}: none of the {len(self.planned)} runs of this selection is done "
                 f"({len(self.records)} other records)"
             )
-        benchmark = self.selection.benchmark
-        return build_table(self.records, self.protocol, select, self.planned, benchmark)
+        benchmark, shown = self.selection.benchmark, Shown(select, tuple(metrics))
+        return build_metric_table(self.records, self.protocol, shown, self.planned, benchmark)
 
-    def rules(self) -> Report:
-        """The selection rules side by side.
+    def rules(self, metric: Metric = DEFAULT_METRIC) -> Report:
+        """The selection rules side by side, for one metric.
 
         Raises:
             ValueError: there is nothing to show.
         """
         known = {rule for record in self.finished for rule in record.result.accuracy}
         rules: list[Select] = [rule for rule in RULES if rule in known] or [DEFAULT_RULE]
-        return report_rules({rule: self.table(rule) for rule in rules})
+        return report_rules({rule: self.table(rule, (metric,)) for rule in rules})
 
-    def tests(self, method: str, select: Select = DEFAULT_RULE) -> Report:
+    def tests(
+        self, method: str, select: Select = DEFAULT_RULE, metric: Metric = DEFAULT_METRIC
+    ) -> Report:
         """Paired tests of a method or variant against every other row, and average ranks.
 
         Raises:
             ValueError: there is no such row, or nothing to compare it with.
         """
-        table = self.table(select)
+        table = self.table(select, (metric,))
         return paired_tests.report_tests(paired_tests.paired_tests(table, method), table)
 
     def compare(self, rules: Sequence[Select] = REPRODUCTION) -> Report:

@@ -6,6 +6,7 @@ it; device, paths, jobs and checkpoint interval are not part of it.
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from functools import cache, cached_property
 from typing import Annotated, Any, Literal, Self
@@ -21,12 +22,22 @@ from pllbench.validation import JsonOptions, StrictModel
 CORE_VERSION = 1
 """Bumped whenever trainer, views, loader or candidates change the numbers of a run."""
 
-NetworkName = Literal["linear", "mlp", "lenet", "small_cnn", "resnet18", "wide_resnet34_10"]
+NetworkName = Literal[
+    "linear", "mlp", "lenet", "small_cnn", "resnet18", "wide_resnet28_2", "wide_resnet34_10"
+]
 Kind = Literal["image", "digits", "text", "tabular"]
 """What a view may do to a row: `digits` are images that must not be flipped or cropped."""
 Scaling = Literal["none", "zscore", "tfidf"]
 Process = Literal[
-    "uniform", "uniform-set", "pair", "hierarchical", "controlled", "noisy", "instance"
+    "uniform",
+    "uniform-set",
+    "pair",
+    "hierarchical",
+    "controlled",
+    "noisy",
+    "noisy_flip",
+    "noisy_swap",
+    "instance",
 ]
 Policy = Literal["force", "free", "resample"]
 AugmentPolicy = Literal["extended", "standard25", "svhn"]
@@ -97,6 +108,8 @@ def round_rate(q: float) -> float:
 
 
 Rate = Annotated[float, Field(ge=0, le=1), AfterValidator(round_rate)]
+Imbalance = Annotated[float, Field(ge=1, le=LARGEST), AfterValidator(round_rate)]
+"""Ratio of the largest to the smallest class of a long-tailed training set; 1: rows as they are."""
 
 
 class CandidateSpec(StrictModel):
@@ -113,7 +126,7 @@ class CandidateSpec(StrictModel):
     num_wrong: int = Field(default=1, ge=1, le=LARGEST)
     """controlled: wrong labels of a row that gets any, which happens with probability q."""
     eta: Rate = 0.0
-    """noisy: probability that the true label is left out."""
+    """noisy processes and hierarchical: probability that the true label is left out."""
     rule: Literal["mean_rate", "max"] = "mean_rate"
     """instance: q times C times the annotator's share of a wrong label, or relative to the top."""
     annotator: str = "supervised-no-augmentation"
@@ -135,6 +148,11 @@ class CandidateSpec(StrictModel):
         return ":".join(filter(None, (self.process, ",".join(options))))
 
     @property
+    def noisy(self) -> bool:
+        """Whether the process may leave the true label out."""
+        return self.eta > 0
+
+    @property
     def read(self) -> dict[str, object]:
         """What the process reads: its name, q, and its options, by field."""
         return {key: getattr(self, key) for key in fields_read(self.process)}
@@ -153,6 +171,8 @@ class CandidateSpec(StrictModel):
             raise ValueError("policy resample needs q > 0: it draws until a wrong label comes")
         if self.process == "noisy" and (self.eta == 0 or self.policy == "free"):
             raise ValueError("process noisy needs eta > 0, and a policy that leaves no row alone")
+        if self.process in ("noisy_flip", "noisy_swap") and self.eta == 0:
+            raise ValueError(f"process {self.process} needs eta > 0")
         return self
 
 
@@ -160,9 +180,11 @@ PROCESS_OPTIONS: dict[Process, tuple[str, ...]] = {
     "uniform": ("policy",),
     "uniform-set": ("sizes",),
     "pair": (),
-    "hierarchical": (),
+    "hierarchical": ("eta",),
     "controlled": ("num_wrong",),
     "noisy": ("policy", "eta"),
+    "noisy_flip": ("eta",),
+    "noisy_swap": ("eta",),
     "instance": ("rule", "annotator", "annotator_network", "annotator_epochs"),
 }
 """Fields of `CandidateSpec` that a process reads, besides q."""
@@ -184,6 +206,36 @@ def takes_rate(options: Mapping[str, object]) -> bool:
     """Whether q means anything to the candidate process that `options` name, by field."""
     process, rule = options.get("process", "uniform"), options.get("rule", "mean_rate")
     return process != "uniform-set" and (process, rule) != ("instance", "max")
+
+
+class PruningSpec(StrictModel):
+    """Pruning settings: how candidates that a row's nearest neighbours rarely have are removed."""
+
+    tau: float = Field(ge=0, le=1)
+    """Share of a row's candidates, beyond one, that may go at most."""
+    k: int = Field(ge=1, le=LARGEST)
+    """Number of neighbours, by cosine similarity."""
+    features: str | None = None
+    """Content digest of the file of features; None: the rows themselves, columns standardised."""
+
+    @property
+    def text(self) -> str:
+        """As it is printed."""
+        file = f" features={self.features[:8]}" if self.features else ""
+        return f"prune tau={self.tau:g} k={self.k}{file}"
+
+
+def _annotation_rule(rule: str) -> str:
+    if not re.fullmatch(r"union|(votes=(?!1$)|top=|draws=)[1-9][0-9]{0,5}", rule):
+        raise ValueError(f"rule {rule!r}: must be union, votes=N (from 2), top=K or draws=N")
+    return rule
+
+
+AnnotationRule = Annotated[str, AfterValidator(_annotation_rule)]
+"""How labels of several annotators become a candidate set: `union`, `votes=2`, `top=3`, `draws=3`.
+
+`pllbench.candidates.annotations` says what each of them takes.
+"""
 
 
 class RunSpec(StrictModel):
@@ -210,8 +262,14 @@ class RunSpec(StrictModel):
     """Kind of the user's own data; the catalogue has that of the others."""
     candidates: CandidateSpec | None = None
     """None where sets come with the data, or the method learns from true labels."""
+    annotations: AnnotationRule | None = None
+    """How annotators' labels become sets; None where the data has none."""
+    pruning: PruningSpec | None = None
+    """Removes candidates before training; None for none."""
     annotator: str | None = None
     """Run id, at seed 0, of the annotator of instance-dependent sets; None for other processes."""
+    imbalance: Imbalance = 1.0
+    """Training rows are a long-tailed part of the data set's, drawn by the seed of the split."""
     seed: int = Field(ge=0)
     """Seeds initialisation, order and views; split and candidates too, without a data_seed."""
     data_seed: int | None = Field(default=None, ge=0)

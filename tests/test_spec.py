@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from pllbench.method import Hparams
-from pllbench.spec import FITTED, LARGEST, CandidateSpec, RunSpec, TrainSpec, ViewSpec
+from pllbench.spec import (
+    FITTED,
+    LARGEST,
+    CandidateSpec,
+    PruningSpec,
+    RunSpec,
+    TrainSpec,
+    ViewSpec,
+)
 from pllbench.validation import StrictModel
 
 FIELDS: dict[str, Any] = {
@@ -46,6 +54,9 @@ OTHER_VALUES: dict[str, Any] = {
     "candidates.annotator_network": "mlp",
     "candidates.annotator_epochs": 7,
     "annotator": "0123",
+    "annotations": "votes=2",
+    "pruning": PruningSpec(tau=0.6, k=5),
+    "imbalance": 10.0,
     "seed": 1,
     "data_seed": 0,
     "holdout": 0.1,

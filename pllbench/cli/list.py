@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 import typer
 
 from pllbench.cli.selection import Json
-from pllbench.data.catalogue import DATASETS
+from pllbench.data.catalogue import DATASETS, DatasetInfo
 from pllbench.grid import protocol
 from pllbench.grid.benchmark import benchmark_names, load_benchmark
 from pllbench.registry import describe_entry, method_entries
@@ -46,7 +46,7 @@ def rows(kind: Listed, results: Path) -> list[ListRow]:
                     "name": name,
                     "title": info.title,
                     "kind": info.kind,
-                    "candidates": "real" if info.real_candidates else "generated",
+                    "candidates": _candidates(info),
                     "file": info.file or "",
                 }
                 for name, info in DATASETS.items()
@@ -136,6 +136,13 @@ def _printed(row: Mapping[str, Any]) -> ListRow:
         parts.append(f"from {row['from'].partition(' (')[0]}")
     shown = {key: row[key] for key in ("name", "family", "year", "venue")}
     return shown | {"keeps": "; ".join(parts)}
+
+
+def _candidates(info: DatasetInfo) -> str:
+    """Where its candidate sets come from."""
+    if info.annotated:
+        return "annotations"
+    return "real" if info.real_candidates else info.process or "generated"
 
 
 def _benchmarks(results: Path) -> list[ListRow]:

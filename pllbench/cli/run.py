@@ -139,6 +139,12 @@ def show_plan(planned: "Sequence[PlannedRun]", results: Path) -> None:
         parts["views"] = spec.views.model_dump(mode="json")
         if spec.candidates:
             parts["candidates"] = spec.candidates.read
+        if spec.annotations:
+            parts["annotations"] = {"rule": spec.annotations}
+        if spec.pruning:
+            parts["pruning"] = spec.pruning.model_dump(exclude_none=True)
+        if spec.imbalance != 1:
+            parts["training rows"] = {"imbalance": f"{spec.imbalance:g}"}
         if spec.holdout:
             parts["holdout"] = {"share": spec.holdout}
         for owner, values in parts.items():

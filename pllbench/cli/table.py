@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from pllbench.cli.parsing import metric_names
 from pllbench.cli.selection import Output, ResultsDirs, SelectionFlags
+from pllbench.results.metrics import DEFAULT_METRIC
 from pllbench.results.model_selection import DEFAULT_RULE, Select
 
 if TYPE_CHECKING:
@@ -23,6 +25,15 @@ def table(
         Literal[Select, "all"] | None,
         typer.Option("--select", help="Rule that turns a run into one accuracy; last10 if none."),
     ] = None,
+    metric: Annotated[
+        str,
+        typer.Option(
+            "--metric",
+            help="What is shown, a column each: accuracy, and of long-tailed runs balanced, many, "
+            "medium, few.",
+            metavar="NAMES",
+        ),
+    ] = DEFAULT_METRIC,
     compare: Annotated[
         Source | None,
         typer.Option("--compare", help="Published numbers to score the runs against."),
@@ -43,16 +54,21 @@ def table(
         raise ValueError("--compare: neither with --tests nor with --select all")
     if tests is not None and select == "all":
         raise ValueError("--tests: needs one rule, so not with --select all")
+    metrics = metric_names(metric)
+    if len(metrics) > 1 and (tests is not None or select == "all"):
+        raise ValueError(f"--metric {metric}: one metric with --tests or --select all")
+    if compare is not None and metrics != (DEFAULT_METRIC,):
+        raise ValueError(f"--metric {metric}: not with --compare")
     loaded = flags.load(results)
     report: Report
     if compare is not None:
         report = loaded.compare((select,) if select else api.REPRODUCTION)  # type: ignore[arg-type]
     elif select == "all":
-        report = loaded.rules()
+        report = loaded.rules(metrics[0])
     elif tests is not None:
-        report = loaded.tests(tests, select or DEFAULT_RULE)
+        report = loaded.tests(tests, select or DEFAULT_RULE, metrics[0])
     else:
-        report = report_table(loaded.table(select or DEFAULT_RULE))
+        report = report_table(loaded.table(select or DEFAULT_RULE, metrics))
     if form == "rich" and output is None:
         console.show_report(report)
     else:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from pllbench.spec import Kind
+from pllbench.spec import Kind, Process
 from pllbench.validation import did_you_mean
 
-Split = Literal["random", "stratified", "fixed"]
-"""How test rows are chosen: 20 % at random, 20 % of every class, or those that come as such."""
+Split = Literal["random", "stratified", "fixed", "folds"]
+"""How test rows are chosen: 20 % at random, 20 % of every class, those that come as such, or a fold
+by the seed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class DatasetInfo:
         kind: decides its views.
         split: how its test rows are chosen.
         real_candidates: its candidate sets come with it; otherwise a process generates them.
+        annotated: they come as labels of several annotators, of which a rule makes sets.
         file: its file below the data directory; None where a library ships it.
         source: where a user finds that file.
         openml: data_id at OpenML, from where a missing file is downloaded; None: it is not.
@@ -33,10 +35,14 @@ class DatasetInfo:
         pixels: mean and std of the channels, of pixels from 0 to 1, that published codes normalise
             with; None where there are none, and those of the training images serve.
         superclasses: superclass of each class, where classes have any.
+        process: generates its candidate sets, where its name means such sets; else None.
+        image_size: side in pixels that its images are resized to; None where all have one size.
         first: how many of its training and of its test rows make it up, the first ones of the
             files; None for all.
         path: file or folder of a custom data set; None for those of the catalogue.
         digest: content digest of a custom data set: part of the identity of runs on it.
+        features: file of features of its rows, by which candidate sets are pruned; None for none.
+        features_digest: content digest of that file.
     """
 
     name: str
@@ -48,13 +54,18 @@ class DatasetInfo:
     source: str = ""
     openml: int | None = None
     torchvision: str | None = None
+    annotated: bool = False
     noisy: bool = False
     num_classes: int | None = None
     pixels: tuple[tuple[float, ...], tuple[float, ...]] | None = None
     superclasses: tuple[int, ...] = ()
+    process: Process | None = None
+    image_size: int | None = None
     first: tuple[int, int] | None = None
     path: Path | None = None
     digest: str | None = None
+    features: Path | None = None
+    features_digest: str | None = None
 
     @property
     def downloads(self) -> bool:
@@ -68,6 +79,8 @@ _REAL_WORLD = "https://palm.seu.edu.cn/zhangml/Resources.htm#partial_data"
 IMAGENET_PIXELS = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 _HALF = (0.5, 0.5, 0.5), (0.5, 0.5, 0.5)
 _PLCIFAR10 = "https://github.com/wwangwitsel/PLCIFAR10"
+_CLIMAGE = "https://github.com/ntucllab/CLImage_Dataset"
+_DCIC = "https://zenodo.org/records/8115942"
 _CIFAR = "https://www.cs.toronto.edu/~kriz/cifar.html"
 
 CIFAR100_SUPERCLASSES = (
@@ -77,6 +90,15 @@ CIFAR100_SUPERCLASSES = (
     *(12, 9, 13, 15, 13, 16, 19, 2, 4, 6, 19, 5, 5, 8, 19, 18, 1, 2, 15, 6, 0, 17, 8, 14, 13),
 )
 """The `coarse_labels` of CIFAR-100's files, by fine label: 20 superclasses of 5 classes."""
+
+_STREETCAR, _TRANSPORT = 81, 18
+
+CLCIFAR20_CLASSES = tuple(
+    _TRANSPORT if fine == _STREETCAR else coarse
+    for fine, coarse in enumerate(CIFAR100_SUPERCLASSES)
+)
+"""The 20 classes of CLCIFAR20 by CIFAR-100's fine label: its authors' list, in which vehicles are
+those that transport people and those that do not, so streetcars change sides."""
 
 
 def _real(name: str, title: str, file: str) -> DatasetInfo:
@@ -88,6 +110,18 @@ def _human(name: str, title: str, split: Split, file: str, source: str) -> Datas
     return DatasetInfo(
         name, title, "image", split, True, file, source, noisy=True, pixels=IMAGENET_PIXELS
     )
+
+
+def _clcifar(name: str, title: str, num_classes: int) -> DatasetInfo:
+    info = _human(name, title, "fixed", f"clcifar/{name}.pkl", _CLIMAGE)
+    return replace(info, num_classes=num_classes)
+
+
+def _dcic(name: str, folder: str, num_classes: int, image_size: int) -> DatasetInfo:
+    info = DatasetInfo(
+        f"dcic-{name}", f"DCIC {folder}", "image", "folds", True, f"dcic/{folder}", _DCIC
+    )
+    return replace(info, annotated=True, num_classes=num_classes, image_size=image_size)
 
 
 def _images(
@@ -127,6 +161,12 @@ _WHOLE = (
         num_classes=100,
         superclasses=CIFAR100_SUPERCLASSES,
     ),
+    _images(
+        *("cifar100-h", "CIFAR-100-H", "image", "cifar-100-python", "CIFAR100", _CIFAR),
+        num_classes=100,
+        superclasses=CIFAR100_SUPERCLASSES,
+        process="hierarchical",
+    ),
     _images("svhn", "SVHN", "digits", "train_32x32.mat", "SVHN", _SVHN, pixels=_HALF),
     _images(
         *("mnist", "MNIST", "digits", "MNIST/raw", "MNIST", "http://yann.lecun.com/exdb/mnist"),
@@ -152,6 +192,18 @@ _WHOLE = (
         *("plcifar10-vaguest", "PLCIFAR10-Vaguest", "fixed", "plcifar10/plcifar10.pkl"),
         _PLCIFAR10,
     ),
+    _clcifar("clcifar10", "CLCIFAR10", 10),
+    _clcifar("clcifar20", "CLCIFAR20", 20),
+    _dcic("benthic", "Benthic", 8, 112),
+    _dcic("treeversity1", "Treeversity#1", 6, 224),
+    _dcic("treeversity6", "Treeversity#6", 6, 112),
+    _dcic("pig", "Pig", 4, 96),
+    _dcic("turkey", "Turkey", 3, 192),
+    _dcic("micebone", "MiceBone", 3, 112),
+    _dcic("plankton", "Plankton", 10, 96),
+    _dcic("qualitymri", "QualityMRI", 2, 112),
+    _dcic("synthetic", "Synthetic", 6, 224),
+    _dcic("cifar10h", "CIFAR10H", 10, 32),
 )
 
 # Parts of image sets that a CPU trains on, under names of their own: their numbers never mix with

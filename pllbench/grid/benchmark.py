@@ -5,20 +5,22 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from pllbench.grid.protocol import Datasets, Names, Rates, Setting, Variant, read_toml
+from pllbench.grid.protocol import Datasets, Imbalances, Names, Rates, Setting, Variant, read_toml
 from pllbench.validation import StrictModel, did_you_mean
 
 DEFAULT_SEEDS = (0, 1, 2)
 
 
 class Grid(StrictModel):
-    """A product of methods, data sets, q and seeds, with settings of its own."""
+    """A product of methods, data sets, q, imbalance and seeds, with settings of its own."""
 
     methods: Names = ()
     """Methods and variants."""
     datasets: Datasets = ()
     q: Rates = ()
     """Noise rates; those of the protocol where empty."""
+    imbalance: Imbalances = ()
+    """Of the training rows, where candidate sets are generated; rows as they are where empty."""
     seeds: tuple[Annotated[int, Field(ge=0)], ...] = DEFAULT_SEEDS
     protocol: str = ""
     """Another benchmark, whose settings apply here before this grid's own."""

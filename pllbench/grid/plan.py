@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from pllbench.candidates.sets_spec import SetsSpec
 from pllbench.data.catalogue import DatasetInfo, dataset_info
 from pllbench.data.custom import find_dataset
 from pllbench.grid.benchmark import Benchmark, Grid, load_benchmark
@@ -17,7 +18,7 @@ from pllbench.grid.protocol import (
     merge,
     suggest_method,
 )
-from pllbench.grid.resolve import resolve
+from pllbench.grid.resolve import resolve, with_features
 from pllbench.registry import load_method, method_entries
 from pllbench.spec import RunSpec, takes_rate
 from pllbench.validation import FieldError, did_you_mean
@@ -43,8 +44,8 @@ class PlannedRun:
     def title(self) -> str:
         """In words: label, data set, candidate process unless plainly uniform, q and seed."""
         spec = self.spec
-        process = spec.candidates.text if spec.candidates else "uniform"
-        where = spec.dataset if process == "uniform" else f"{spec.dataset} {process}"
+        sets = SetsSpec.of(spec).text.removeprefix("real").removeprefix(":")
+        where = spec.dataset if sets in ("uniform", "") else f"{spec.dataset} {sets}"
         q = "" if spec.q is None else f" q={spec.q:g}"
         return f"{self.label} · {where}{q} · seed {spec.seed}"
 
@@ -58,6 +59,8 @@ class Selection:
         methods: methods and variants; replaces the benchmark's.
         datasets: data sets, or paths of custom data; of a benchmark, keeps these only.
         q: noise rates; of a benchmark, keeps these only.
+        imbalance: of training rows, where candidate sets are generated; of a benchmark, keeps these
+            only.
         seeds: run seeds; replaces the benchmark's.
         flags: further settings, each with the flag's text as its reason.
         protocol: settings that apply to all.
@@ -67,6 +70,7 @@ class Selection:
     methods: tuple[str, ...] = ()
     datasets: tuple[str, ...] = ()
     q: tuple[float, ...] = ()
+    imbalance: tuple[float, ...] = ()
     seeds: tuple[int, ...] = ()
     flags: tuple[Setting, ...] = ()
     protocol: Protocol = field(default_factory=default_protocol)
@@ -97,7 +101,7 @@ class _Planner:
     def __init__(self, selection: Selection) -> None:
         self.selection = selection
         self.benchmark = selection.benchmark or Benchmark(
-            grid=(Grid(methods=selection.methods, q=selection.q),)
+            grid=(Grid(methods=selection.methods, q=selection.q, imbalance=selection.imbalance),)
         )
         self.data = _selected_data(selection.datasets)
         variants = known_variants(selection)
@@ -113,8 +117,8 @@ class _Planner:
         planned: dict[tuple[str, str], PlannedRun] = {}
         for grid in self.benchmark.grid:
             overlay = load_benchmark(grid.protocol).setting if grid.protocol else ()
-            for cell, info in self._cells(grid):
-                spec = self._resolved(cell, info, grid, overlay)
+            for cell, plain in self._cells(grid):
+                spec, info = self._resolved(cell, plain, grid, overlay)
                 row = label(spec, cell.name, self.protocol)
                 for seed in self.selection.seeds or grid.seeds:
                     seeded = spec.model_copy(update={"seed": seed})
@@ -126,8 +130,8 @@ class _Planner:
 
     def _resolved(
         self, cell: GridCell, info: DatasetInfo, grid: Grid, overlay: Sequence[Setting]
-    ) -> RunSpec:
-        """The runs of a cell, at seed 0."""
+    ) -> tuple[RunSpec, DatasetInfo]:
+        """The run of a cell at seed 0, and its data set with what the settings add to it."""
         further = (*self.benchmark.setting, *grid.setting, *self.selection.flags)
         settings = self.protocol.settings_of(cell, overlay, further)
         if cell.q is not None and not takes_rate(merge(settings).candidates):
@@ -135,7 +139,8 @@ class _Planner:
             settings = self.protocol.settings_of(cell, overlay, further)
         for setting in settings:
             self.unused.pop(id(setting), None)
-        return resolve(cell, settings, info)
+        info = with_features(info, merge(settings))
+        return resolve(cell, settings, info), info
 
     def _cells(self, grid: Grid) -> Iterator[tuple[GridCell, DatasetInfo]]:
         selection, named = self.selection, self.selection.benchmark is not None
@@ -145,12 +150,15 @@ class _Planner:
         bases = {name: self._base(name, by_user=bool(selection.methods)) for name in methods}
         for info in self._data_of(grid):
             for name, base in bases.items():
-                if load_method(base).labels == "true" or info.real_candidates:
-                    yield GridCell(name, base, info.name, info.kind, None), info
-                    continue
-                for q in grid.q or selection.protocol.q.get(info.name, DEFAULT_RATES):
-                    if not (named and selection.q) or q in selection.q:
-                        yield GridCell(name, base, info.name, info.kind, q), info
+                rated = load_method(base).labels != "true" and not info.real_candidates
+                rates = grid.q or selection.protocol.q.get(info.name, DEFAULT_RATES)
+                for imbalance in (1.0,) if info.real_candidates else grid.imbalance or (1.0,):
+                    if named and selection.imbalance and imbalance not in selection.imbalance:
+                        continue
+                    for q in rates if rated else (None,):
+                        if named and selection.q and q not in (None, *selection.q):
+                            continue
+                        yield GridCell(name, base, info.name, info.kind, q, imbalance), info
 
     def _data_of(self, grid: Grid) -> list[DatasetInfo]:
         """The data sets of a grid that are selected."""
@@ -194,16 +202,28 @@ class _Planner:
                 raise FieldError("q", reason)
             if rate not in rates:
                 raise FieldError("q", "not in this benchmark", f"{rate:g}")
+        ratios = {spec.imbalance for spec in specs}
+        for ratio in self.selection.imbalance:
+            if ratio not in ratios:
+                reason = "no run here is on a data set whose candidate sets are generated"
+                if self.selection.benchmark:
+                    reason = "not in this benchmark"
+                raise FieldError("imbalance", reason, f"{ratio:g}")
         for flag in self.selection.flags:
             if flag.candidates and not any(spec.candidates for spec in specs):
                 raise ValueError(f"{flag.reason}: no data set here has generated candidate sets")
             if flag.train and not any(spec.gradient for spec in specs):
                 raise ValueError(f"{flag.reason}: no method here has train settings")
+            if flag.annotations and not any(spec.annotations for spec in specs):
+                raise ValueError(f"{flag.reason}: no data set here comes with annotators' labels")
+            if flag.pruning and not any(spec.pruning for spec in specs):
+                raise ValueError(f"{flag.reason}: no method here learns from candidate sets")
 
     def _require_used(self) -> None:
         """Raise ValueError if a setting applies to no run; those of a whole benchmark may not."""
         selection = self.selection
-        restricted = bool(selection.methods or selection.datasets or selection.q)
+        named = (selection.methods, selection.datasets, selection.q, selection.imbalance)
+        restricted = any(named)
         for setting in self.unused.values():
             if setting in selection.flags or not restricted:
                 when = setting.when.model_dump_json(exclude_defaults=True)

@@ -16,7 +16,16 @@ from typing import Annotated, Self, TypeVar
 from pydantic import AfterValidator, BeforeValidator, JsonValue, ValidationError, model_validator
 
 from pllbench.data.catalogue import dataset_info
-from pllbench.spec import CandidateSpec, Kind, Rate, TrainSpec, ViewSpec
+from pllbench.spec import (
+    AnnotationRule,
+    CandidateSpec,
+    Imbalance,
+    Kind,
+    PruningSpec,
+    Rate,
+    TrainSpec,
+    ViewSpec,
+)
 from pllbench.validation import JsonOptions, StrictModel, did_you_mean, one_line, require_keys
 
 DEFAULT_RATES = (0.1, 0.3, 0.5, 0.7)
@@ -43,6 +52,7 @@ DatasetName = Annotated[str, AfterValidator(_in_catalogue)]
 Datasets = Annotated[tuple[DatasetName, ...], BeforeValidator(_as_tuple)]
 Kinds = Annotated[tuple[Kind, ...], BeforeValidator(_as_tuple)]
 Rates = Annotated[tuple[Rate, ...], BeforeValidator(_as_tuple)]
+Imbalances = Annotated[tuple[Imbalance, ...], BeforeValidator(_as_tuple)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +65,7 @@ class GridCell:
         dataset: name of the data set.
         kind: kind of the data set.
         q: noise rate; None for real candidate sets and for methods that learn from true labels.
+        imbalance: of the training rows; 1 where they are as the data set has them.
     """
 
     name: str
@@ -62,6 +73,7 @@ class GridCell:
     dataset: str
     kind: Kind
     q: float | None
+    imbalance: float = 1.0
 
 
 class Overrides(StrictModel):
@@ -72,6 +84,9 @@ class Overrides(StrictModel):
     views: JsonOptions = {}
     candidates: JsonOptions = {}
     hparams: JsonOptions = {}
+    annotations: AnnotationRule | None = None
+    pruning: JsonOptions = {}
+    """Those of `PruningSpec`, but with the file of features by its path."""
     holdout: float | None = None
     data_seed: int | None = None
 
@@ -81,6 +96,7 @@ class Overrides(StrictModel):
         require_keys(self.train, TrainSpec, "train")
         require_keys(self.views, ViewSpec, "views")
         require_keys(self.candidates, CandidateSpec, "candidates")
+        require_keys(self.pruning, PruningSpec, "pruning")
         return self
 
 
@@ -166,12 +182,15 @@ def merge(settings: Iterable[Overrides]) -> Overrides:
     views: dict[str, JsonValue] = {}
     candidates: dict[str, JsonValue] = {}
     hparams: dict[str, JsonValue] = {}
-    holdout, data_seed = None, None
+    pruning: dict[str, JsonValue] = {}
+    annotations, holdout, data_seed = None, None, None
     for setting in settings:
         train |= setting.train
         views |= setting.views
         candidates |= setting.candidates
         hparams |= setting.hparams
+        pruning |= setting.pruning
+        annotations = setting.annotations or annotations
         holdout = setting.holdout if setting.holdout is not None else holdout
         data_seed = setting.data_seed if setting.data_seed is not None else data_seed
     return Overrides.model_construct(  # its parts have been validated, and cells are many
@@ -179,6 +198,8 @@ def merge(settings: Iterable[Overrides]) -> Overrides:
         views=views,
         candidates=candidates,
         hparams=hparams,
+        annotations=annotations,
+        pruning=pruning,
         holdout=holdout,
         data_seed=data_seed,
     )

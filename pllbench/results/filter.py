@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pllbench.candidates.sets_spec import SetsSpec
 from pllbench.data.catalogue import DATASETS
 from pllbench.data.custom import dataset_name, is_path
 from pllbench.grid.labels import row_label
@@ -37,16 +38,23 @@ class Filter:
             met["datasets"] = spec.dataset in map(_name, selection.datasets)
         if selection.q:
             met["q"] = reference or spec.q in selection.q
+        if selection.imbalance:
+            met["imbalance"] = spec.imbalance in selection.imbalance
         if selection.seeds:
             met["seeds"] = spec.seed in selection.seeds
         for flag in selection.flags:
             applies = not flag.when.method or spec.method in flag.when.method
             stored = spec.candidates.read if spec.candidates else {}
+            pruning = spec.pruning.model_dump(mode="json") if spec.pruning else {}
+            # a file of features is known by its digest; here it need not be there any more
+            asked = {key: value for key, value in flag.pruning.items() if key != "features"}
             met[flag.reason] = (
                 (not applies or flag.hparams.items() <= spec.hparams.items())
                 and _within(flag.train, spec.train.model_dump(mode="json"))
                 and _within(flag.views, spec.views.model_dump(mode="json"))
                 and (reference or _within(flag.candidates, stored))
+                and (reference or flag.annotations in (None, spec.annotations))
+                and (reference or _within(asked, pruning))
                 and (flag.holdout is None or flag.holdout == spec.holdout)
             )
         return met
@@ -71,9 +79,10 @@ class Filter:
 
 def in_words(spec: RunSpec, protocol: Protocol) -> str:
     """A stored run but for its seed: its row, data set, process and q."""
-    process = f" {spec.candidates.text}" if spec.candidates else ""
+    sets = SetsSpec.of(spec).text.removeprefix("real").removeprefix(":")
     q = "" if spec.q is None else f" q={spec.q:g}"
-    return f"{row_label(spec, protocol).label} on {spec.dataset}{process}{q}"
+    where = f"{spec.dataset} {sets}" if sets else spec.dataset
+    return f"{row_label(spec, protocol).label} on {where}{q}"
 
 
 def is_planned(selection: Selection) -> bool:

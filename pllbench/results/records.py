@@ -6,7 +6,7 @@ its columns: `read_records` looks at the end of their file, `is_done` at all of 
 """
 
 import gc
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
@@ -18,8 +18,10 @@ from pydantic import Field, ValidationError
 from pydantic_core import from_json
 
 from pllbench.candidates.audit import Audit
+from pllbench.candidates.pruning import PruningAudit
 from pllbench.results.curves import Curves, num_columns, require_curves
 from pllbench.results.files import quarantine, write_atomic
+from pllbench.results.metrics import ClassMetric, Metric
 from pllbench.results.model_selection import Select
 from pllbench.spec import RunSpec
 from pllbench.validation import StrictModel, one_line
@@ -38,6 +40,8 @@ class Result(StrictModel):
     """Test accuracy by selection rule; the hold-out's rules only where the run had a hold-out."""
     epoch: dict[Select, int]
     """The epoch (0-based) that a rule chose, for the rules that choose one."""
+    class_accuracy: dict[ClassMetric, dict[Select, Share]] = {}
+    """Means over classes of the test accuracy, by selection rule; of long-tailed runs only."""
     extra: dict[str, Share] = {}
     """Mean of the last 10 epochs' test accuracy of the method's further heads, by name."""
     class_noise: Share | None = None
@@ -47,6 +51,10 @@ class Result(StrictModel):
     num_train: int
     num_test: int
     num_holdout: int
+
+    def values(self, metric: Metric) -> Mapping[Select, float]:
+        """A metric by selection rule; empty where the run has no value of it."""
+        return self.accuracy if metric == "accuracy" else self.class_accuracy.get(metric, {})
 
 
 class AnnotatorFacts(StrictModel):
@@ -78,6 +86,8 @@ class Provenance(StrictModel):
     """Peak resident memory of the worker, or peak allocated memory of the GPU."""
     audit: Audit
     """Candidate sets of the training rows (hold-out included)."""
+    pruning: PruningAudit | None = None
+    """What pruning has done to them; None where there was none."""
     annotator: AnnotatorFacts | None = None
     """Of instance-dependent candidate sets."""
     resumed_from: tuple[int, ...] = ()

@@ -54,8 +54,8 @@ def annotate(
 ) -> Annotation:
     """Scores of the annotator of a run; it is trained where `folder` does not hold them yet.
 
-    Its split is that of the run, and so is its seed; where the split is fixed, one annotator of
-    seed 0 serves all seeds.
+    Its split and imbalance are those of the run, and so is its seed; where the training rows are
+    fixed, one annotator of seed 0 serves all seeds.
 
     Args:
         spec: the run that the candidate sets are for.
@@ -69,7 +69,8 @@ def annotate(
         ValueError: as `annotator_run`; or `folder` holds other scores than of this data set.
         Interrupted: `on_epoch` asked to stop; the annotator's state was saved.
     """
-    run = annotator_run(spec, dataset.info, 0 if dataset.num_train is not None else spec.split_seed)
+    fixed = dataset.num_train is not None and spec.imbalance == 1
+    run = annotator_run(spec, dataset.info, 0 if fixed else spec.split_seed)
     path = folder / f"{run.run_id}.npz"
     with _locked(path.with_suffix(".lock")):
         if not path.exists():
@@ -86,7 +87,7 @@ def annotate(
             _store(path, logits, task, outcome.result.accuracy["last"])
             checkpoints.delete()
         found = _read(path)
-    shape = (len(split(dataset, run.seed)[0]), dataset.num_classes)
+    shape = (len(split(dataset, run.seed, run.imbalance)[0]), dataset.num_classes)
     if found.logits.shape != shape:
         raise ValueError(f"{path}: scores of shape {found.logits.shape}, not {shape}: delete it")
     return found

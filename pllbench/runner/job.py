@@ -105,6 +105,7 @@ def execute(
         seconds=round(outcome.seconds_before + time.perf_counter() - clock, 3),
         peak_memory_mib=_peak_memory_mib(device),
         audit=task.audit,
+        pruning=task.pruning,
         annotator=annotation.facts if annotation else None,
         resumed_from=outcome.resumed_from,
     )

@@ -66,7 +66,7 @@ def preflight(planned: Sequence[PlannedRun], options: RunOptions) -> None:
         dataset = load_dataset(info, options.data_dir, noisy=options.noisy)
         for run in runs.values():
             try:
-                require_fit(run.spec, dataset)
+                require_fit(run.spec, dataset, noisy=options.noisy)
             except ValueError as error:
                 raise ValueError(f"{run.title}: {error}") from error
     for folder in (options.results, options.results / "records", options.results / "work"):

@@ -15,7 +15,8 @@ from torch import Tensor
 from pllbench.method import Method, Network, Problem
 from pllbench.networks import compile_encoders, make_network
 from pllbench.results.curves import Curves
-from pllbench.results.model_selection import choose, last_epochs
+from pllbench.results.metrics import METRICS, column_of
+from pllbench.results.model_selection import choose, last_epochs, under_rules
 from pllbench.results.records import Result
 from pllbench.seeds import stream_seed
 from pllbench.spec import RunSpec
@@ -250,6 +251,11 @@ def summarise(curves: Curves, task: Task) -> Result:
     return Result(
         accuracy=accuracy,
         epoch=epochs,
+        class_accuracy={
+            metric: under_rules(curves[column], epochs)
+            for metric in METRICS
+            if metric != "accuracy" and (column := column_of(metric)) in curves
+        },
         extra={
             name.removeprefix(EXTRA): last_epochs(values)
             for name, values in curves.items()

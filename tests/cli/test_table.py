@@ -25,8 +25,8 @@ def test_tables_and_states_of_records_need_no_torch(grid_results: Path) -> None:
 
 
 CELL_KEYS = [
-    *("method", "label", "dataset", "candidates", "q", "network", "epochs"),
-    *("n", "mean", "std", "select", "run_ids"),
+    *("method", "label", "dataset", "candidates", "q", "imbalance", "network", "epochs"),
+    *("n", "mean", "std", "metric", "select", "run_ids"),
 ]
 
 

@@ -54,7 +54,7 @@ def test_every_shipped_setting_has_a_reason_and_known_values(
     for owner, model in OPTIONS.items():
         if owner != "candidates":
             model.parse(getattr(overrides, owner))
-    candidate_spec(overrides, 0.5)
+    candidate_spec(overrides, 0.5, DATASETS["digits"])
     assert methods or not overrides.hparams, "hyperparameters belong to named methods"
     for method in methods:
         base = PROTOCOL.variants[method].base if method in PROTOCOL.variants else method

@@ -34,6 +34,10 @@ class Dataset:
         candidates: [N, C] bool where the candidate sets come with the data, else None.
         num_train: the first `num_train` rows are the training rows, the others the test rows; None
             where the split is drawn.
+        votes: [N, C] int64, number of annotators who gave a row a label, where candidate sets are
+            made of that; else None.
+        folds: [N] int64 from 0, where the data set comes in folds; else None.
+        features: [N, D] float32 of a file of features, where one is named; else None.
     """
 
     info: DatasetInfo
@@ -42,6 +46,9 @@ class Dataset:
     num_classes: int
     candidates: Tensor | None = None
     num_train: int | None = None
+    votes: Tensor | None = None
+    folds: Tensor | None = None
+    features: Tensor | None = None
 
 
 def first_rows(dataset: Dataset, num_train: int, num_test: int) -> Dataset:

@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+from pllbench.reports.formats.narrow import narrow_tables
 from pllbench.reports.report import Report, TextCell, TextRow, TextTable
 from pllbench.reports.table import MISSING
 
@@ -68,6 +69,9 @@ _MARKS = {"best": r"\textbf", "second": r"\underline", "change": r"\textbf"}
 
 _LONG = 50
 """Labels of more letters are wrapped."""
+
+_COLUMNS = 5
+"""Columns of numbers with their spread that fit on a page; wider tables are broken."""
 
 _COLUMN = 55
 """Letters that fit in one column of a two-column page."""
@@ -135,7 +139,7 @@ def to_latex(report: Report, label: str = "tab:pllbench") -> str:
         label: of the first environment; those of the others are numbered.
     """
     if report.joined:
-        return _joined(report, label)
+        return _joined(narrow_tables(report, _COLUMNS), label)
     first, *others = report.tables
     parts = [_separate(first, label, report.notes)]
     parts += [_separate(table, f"{label}-{i}") for i, table in enumerate(others, start=2)]

@@ -28,7 +28,7 @@ def plot_accuracy(table: Table) -> Figure:
     panels: list[DrawPanel] = []
     for block in table.blocks:
         processes = dict.fromkeys(column.candidates for column in block.columns) or {None: None}
-        titles = section_titles((block.dataset, candidates) for candidates in processes)
+        titles = section_titles((block.title, candidates) for candidates in processes)
         for (_, candidates), title in titles.items():
             columns = [c for c in block.columns if c.candidates == candidates and c.q is not None]
             panels.append(

@@ -63,11 +63,13 @@ def test_json_has_the_documented_keys_and_percent() -> None:
             "dataset": "digits",
             "candidates": "uniform",
             "q": 0.3,
+            "imbalance": 1.0,
             "network": "linear",
             "epochs": 200,
             "n": 3,
             "mean": pytest.approx(92.0),
             "std": pytest.approx(2.0),
+            "metric": "accuracy",
             "select": "last10",
             "run_ids": [record.run_id for record in records],
         }
