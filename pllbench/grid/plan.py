@@ -1,6 +1,6 @@
 """Which runs: a selection, resolved through protocol, variants and benchmark to `RunSpec`s."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pllbench.data.catalogue import DatasetInfo, dataset_info
@@ -18,7 +18,7 @@ from pllbench.grid.protocol import (
 )
 from pllbench.grid.resolve import resolve
 from pllbench.registry import load_method, method_entries
-from pllbench.spec import RunSpec, takes_rate
+from pllbench.spec import Kind, RunSpec, takes_rate
 from pllbench.validation import FieldError, did_you_mean
 
 
@@ -91,6 +91,7 @@ class _Planner:
         data: the selected data sets, by name.
         protocol: the protocol, with the variants of the benchmark among its own.
         unused: settings that have applied to no cell so far, by identity.
+        unread: flags that no run has read so far, by identity.
     """
 
     def __init__(self, selection: Selection) -> None:
@@ -107,6 +108,7 @@ class _Planner:
             for name in setting.when.method:
                 self._base(name, setting.reason)
         self.unused = {id(setting): setting for setting in settings}
+        self.unread = {id(flag): flag for flag in selection.flags}
 
     def runs(self) -> list[PlannedRun]:
         planned: dict[tuple[str, str], PlannedRun] = {}
@@ -121,6 +123,7 @@ class _Planner:
                     planned.setdefault((cell.name, seeded.run_id), run)
         self._require_all([run.spec for run in planned.values()])
         self._require_used()
+        self._require_read({run.data.kind for run in planned.values()})
         return list(planned.values())
 
     def _resolved(
@@ -129,11 +132,15 @@ class _Planner:
         """The runs of a cell, at seed 0."""
         further = (*self.benchmark.setting, *grid.setting, *self.selection.flags)
         settings = self.protocol.settings_of(cell, overlay, further)
-        if cell.q is not None and not takes_rate(merge(settings).candidates):
+        if cell.q is not None and not takes_rate(merge(settings, info.kind).candidates):
             cell = replace(cell, q=None)  # its runs are the same at every q
             settings = self.protocol.settings_of(cell, overlay, further)
+        merged = merge(settings, info.kind)
         for setting in settings:
             self.unused.pop(id(setting), None)
+            keys = {*setting.train, *setting.views}
+            if not keys or keys & {*merged.train, *merged.views}:
+                self.unread.pop(id(setting), None)
         return resolve(cell, settings, info)
 
     def _cells(self, grid: Grid) -> Iterator[tuple[GridCell, DatasetInfo]]:
@@ -205,6 +212,12 @@ class _Planner:
                 when = setting.when.model_dump_json(exclude_defaults=True)
                 name = setting.reason or f"setting when {when}"
                 raise ValueError(f"{name}: applies to no run of this selection")
+
+    def _require_read(self, kinds: Iterable[Kind]) -> None:
+        """Raise ValueError if a flag sets what no run reads, on data of these kinds."""
+        for flag in self.unread.values():
+            listed = ", ".join(sorted(kinds))
+            raise ValueError(f"{flag.reason}: no run here reads it (kinds of data: {listed})")
 
 
 def known_variants(selection: Selection) -> dict[str, Variant]:

@@ -16,7 +16,7 @@ from typing import Annotated, Self, TypeVar
 from pydantic import AfterValidator, BeforeValidator, JsonValue, ValidationError, model_validator
 
 from pllbench.data.catalogue import dataset_info
-from pllbench.spec import CandidateSpec, Kind, Rate, TrainSpec, ViewSpec
+from pllbench.spec import CandidateSpec, Kind, Rate, TrainSpec, ViewSpec, unread_settings
 from pllbench.validation import JsonOptions, StrictModel, one_line, require_keys
 
 DEFAULT_RATES = (0.1, 0.3, 0.5, 0.7)
@@ -142,8 +142,11 @@ class Protocol(StrictModel):
         return [setting for setting in layers if setting.when.matches(cell)]
 
 
-def merge(settings: Iterable[Overrides]) -> Overrides:
-    """One set of overrides in which later settings win, key by key."""
+def merge(settings: Iterable[Overrides], kind: Kind) -> Overrides:
+    """One set of overrides in which later settings win, key by key.
+
+    Settings that no run reads on data of this `kind` are left out, so that they are in no identity.
+    """
     train: dict[str, JsonValue] = {}
     views: dict[str, JsonValue] = {}
     candidates: dict[str, JsonValue] = {}
@@ -156,9 +159,10 @@ def merge(settings: Iterable[Overrides]) -> Overrides:
         hparams |= setting.hparams
         holdout = setting.holdout if setting.holdout is not None else holdout
         data_seed = setting.data_seed if setting.data_seed is not None else data_seed
+    unread = unread_settings(kind, train, views)
     return Overrides.model_construct(  # its parts have been validated, and cells are many
-        train=train,
-        views=views,
+        train={key: value for key, value in train.items() if key not in unread},
+        views={key: value for key, value in views.items() if key not in unread},
         candidates=candidates,
         hparams=hparams,
         holdout=holdout,

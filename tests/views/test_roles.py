@@ -9,11 +9,11 @@ from scipy import stats as law
 from torch import Tensor
 
 from pllbench.data.catalogue import DATASETS
-from pllbench.spec import Kind
+from pllbench.spec import VIEW_OPTIONS, Kind, ViewSpec
 from pllbench.views.roles import VIEWS, Views
 from pllbench.views.scaling import scale
 from tests.factories import make_views
-from tests.views.helpers import ROLES, generator
+from tests.views.helpers import ROLES, generator, images, make_image_views
 
 DRAWN = ("strong", "query", "key")
 KINDS: tuple[Kind, ...] = ("tabular", "text")
@@ -140,3 +140,27 @@ def test_scaling_comes_after_the_view(scaling: str, kind: Kind) -> None:
     assert torch.equal(draw(views, x), scale(raw, views.spec, views.stats))
     if scaling == "tfidf":  # added tokens do not lengthen a row
         torch.testing.assert_close(draw(views, x).norm(dim=1), torch.full((40,), 6.0))
+
+
+@pytest.mark.parametrize("kind", VIEW_OPTIONS)
+def test_views_read_the_settings_that_their_kind_of_data_reads_and_no_others(kind: Kind) -> None:
+    x = images(16) if kind in ("image", "digits") else counts(16, 40)
+    base: dict[str, object] = {} if x.dtype == torch.uint8 else {"scaling": "tfidf"}
+    others: dict[str, object] = {"scaling": "zscore", "tfidf_norm": 3.0, "noise_std": 0.5}
+    others |= {"token_rate": 0.9, "token_law": "unigram"}
+    others |= {"normalisation": "training", "cutout": 8, "autoaugment": "none"}
+    assert others.keys() == ViewSpec.model_fields.keys()
+
+    def drawn(**settings: object) -> list[Tensor]:
+        make = make_image_views if x.dtype == torch.uint8 else make_views_of_rows
+        return [draw(make(kind=kind, **base | settings), x, role) for role in ROLES]
+
+    def make_views_of_rows(*, kind: Kind, **settings: object) -> Views:
+        return make_views(x, kind=kind, **settings)
+
+    plain = drawn()
+    for key, value in others.items():
+        if x.dtype == torch.uint8 and key == "scaling":
+            continue  # refused
+        equal = all(map(torch.equal, drawn(**{key: value}), plain))
+        assert equal == (key not in VIEW_OPTIONS[kind]), key
