@@ -1,5 +1,7 @@
 """Views by kind and role: what each may do to a row, independent draws for every row, scaling."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -145,18 +147,19 @@ def test_scaling_comes_after_the_view(scaling: str, kind: Kind) -> None:
 @pytest.mark.parametrize("kind", VIEW_OPTIONS)
 def test_views_read_the_settings_that_their_kind_of_data_reads_and_no_others(kind: Kind) -> None:
     x = images(16) if kind in ("image", "digits") else counts(16, 40)
-    base: dict[str, object] = {} if x.dtype == torch.uint8 else {"scaling": "tfidf"}
-    others: dict[str, object] = {"scaling": "zscore", "tfidf_norm": 3.0, "noise_std": 0.5}
+    base: dict[str, Any] = {} if x.dtype == torch.uint8 else {"scaling": "tfidf"}
+    others: dict[str, Any] = {"scaling": "zscore", "tfidf_norm": 3.0, "noise_std": 0.5}
     others |= {"token_rate": 0.9, "token_law": "unigram"}
     others |= {"normalisation": "training", "cutout": 8, "autoaugment": "none"}
     assert others.keys() == ViewSpec.model_fields.keys()
 
-    def drawn(**settings: object) -> list[Tensor]:
-        make = make_image_views if x.dtype == torch.uint8 else make_views_of_rows
-        return [draw(make(kind=kind, **base | settings), x, role) for role in ROLES]
-
-    def make_views_of_rows(*, kind: Kind, **settings: object) -> Views:
-        return make_views(x, kind=kind, **settings)
+    def drawn(**changed: Any) -> list[Tensor]:
+        settings = base | changed
+        if x.dtype == torch.uint8:
+            views = make_image_views(kind, **settings)
+        else:
+            views = make_views(x, kind=kind, **settings)
+        return [draw(views, x, role) for role in ROLES]
 
     plain = drawn()
     for key, value in others.items():
