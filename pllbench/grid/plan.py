@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pllbench.data.catalogue import DatasetInfo, dataset_info
+from pllbench.data.catalogue import DATASETS, DatasetInfo, dataset_info
 from pllbench.data.custom import find_dataset
 from pllbench.grid.benchmark import Benchmark, Grid, load_benchmark
 from pllbench.grid.labels import label
@@ -55,7 +55,8 @@ class Selection:
     Attributes:
         benchmark: grids to run; None for one grid made of the other parts.
         methods: methods and variants; replaces the benchmark's.
-        datasets: data sets, or paths of custom data; of a benchmark, keeps these only.
+        datasets: data sets, or paths of custom data. Of those of a benchmark, keeps these only;
+            custom data that the benchmark does not name are put into every grid.
         q: noise rates; of a benchmark, keeps these only.
         seeds: run seeds; replaces the benchmark's.
         flags: further settings, each with the flag's text as its reason.
@@ -89,6 +90,8 @@ class _Planner:
         selection: what is asked for.
         benchmark: its benchmark; else one grid made of its other parts.
         data: the selected data sets, by name.
+        named: the data sets of the benchmark, as its file names them.
+        added: selected custom data that the benchmark does not name.
         protocol: the protocol, with the variants of the benchmark among its own.
         unused: settings that have applied to no cell so far, by identity.
         unread: flags that no run has read so far, by identity.
@@ -99,7 +102,12 @@ class _Planner:
         self.benchmark = selection.benchmark or Benchmark(
             grid=(Grid(methods=selection.methods, q=selection.q),)
         )
-        self.data = _selected_data(selection.datasets)
+        self.data = _by_name(map(find_dataset, selection.datasets))
+        names = (name for grid in self.benchmark.grid for name in grid.datasets)
+        self.named = {name: find_dataset(name) for name in dict.fromkeys(names)}
+        known = _by_name([*self.data.values(), *self.named.values()])
+        own = {info.name for info in self.named.values()}
+        self.added = [info for name, info in self.data.items() if info.path and name not in own]
         variants = known_variants(selection)
         self.protocol = selection.protocol.model_copy(update={"variants": variants})
         settings = [*self.benchmark.setting, *selection.flags]
@@ -107,6 +115,8 @@ class _Planner:
         for setting in settings:
             for name in setting.when.method:
                 self._base(name, setting.reason)
+        variant_settings = [s for variant in variants.values() for s in variant.setting]
+        _require_data((*self.protocol.setting, *variant_settings, *settings), known)
         self.unused = {id(setting): setting for setting in settings}
         self.unread = {id(flag): flag for flag in selection.flags}
 
@@ -161,8 +171,9 @@ class _Planner:
     def _data_of(self, grid: Grid) -> list[DatasetInfo]:
         """The data sets of a grid that are selected."""
         if self.selection.benchmark:
-            named = [name for name in grid.datasets if not self.data or name in self.data]
-            return [dataset_info(name) for name in named]
+            named = [self.named[name] for name in grid.datasets]
+            kept = [info for info in named if not self.data or info.name in self.data]
+            return kept + self.added
         return list(self.data.values()) or [dataset_info("digits")]
 
     def _base(self, name: str, where: str = "", *, by_user: bool = False) -> str:
@@ -243,16 +254,25 @@ def known_variants(selection: Selection) -> dict[str, Variant]:
     return variants
 
 
-def _selected_data(texts: Sequence[str]) -> Mapping[str, DatasetInfo]:
-    """The data sets that are selected, by name.
+def _require_data(settings: Iterable[Setting], known: Iterable[str]) -> None:
+    """Raise ValueError if a setting is for a data set that is not `known` or in the catalogue."""
+    names = {*DATASETS, *known}
+    for setting in settings:
+        for name in setting.when.dataset:
+            if name not in names:
+                when = setting.when.model_dump_json(exclude_defaults=True)
+                hint = did_you_mean(name, names)
+                raise ValueError(f"setting when {when}: unknown data set {name!r}: {hint}")
+
+
+def _by_name(infos: Iterable[DatasetInfo]) -> Mapping[str, DatasetInfo]:
+    """Data sets by name.
 
     Raises:
-        ValueError: an unknown data set, a path without a data set, or two of one name.
+        ValueError: two custom ones have one name.
     """
     found: dict[str, DatasetInfo] = {}
-    for text in texts:
-        info = find_dataset(text)
-        if info.name in found and info.path:
-            raise ValueError(f"{text}: another data set is named {info.name!r} as well")
-        found[info.name] = info
+    for info in infos:
+        if found.setdefault(info.name, info).digest != info.digest:
+            raise ValueError(f"{info.path}: another data set is named {info.name!r} as well")
     return found

@@ -23,7 +23,8 @@ DEFAULT_RATES = (0.1, 0.3, 0.5, 0.7)
 """Noise rates of custom data sets."""
 
 
-def _as_tuple(value: object) -> object:
+def as_tuple(value: object) -> object:
+    """A list as a tuple, and one value as a tuple of it."""
     return tuple(value) if isinstance(value, list | tuple) else (value,)
 
 
@@ -31,11 +32,10 @@ def _in_catalogue(name: str) -> str:
     return dataset_info(name).name
 
 
-Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
+Names = Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
 DatasetName = Annotated[str, AfterValidator(_in_catalogue)]
-Datasets = Annotated[tuple[DatasetName, ...], BeforeValidator(_as_tuple)]
-Kinds = Annotated[tuple[Kind, ...], BeforeValidator(_as_tuple)]
-Rates = Annotated[tuple[Rate, ...], BeforeValidator(_as_tuple)]
+Kinds = Annotated[tuple[Kind, ...], BeforeValidator(as_tuple)]
+Rates = Annotated[tuple[Rate, ...], BeforeValidator(as_tuple)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,8 @@ class When(StrictModel):
     """Condition of a setting; an empty part always holds."""
 
     method: Names = ()
-    dataset: Datasets = ()
+    dataset: Names = ()
+    """By name; a plan refuses one that is neither in the catalogue nor selected."""
     kind: Kinds = ()
     q: Rates = ()
 

@@ -74,7 +74,7 @@ def test_bad_paths_and_names_are_refused(tmp_path: Path) -> None:
 
 def test_two_data_sets_of_one_name_are_refused(tmp_path: Path) -> None:
     (tmp_path / "below").mkdir()
-    pair = (str(save_npz(tmp_path)), str(save_npz(tmp_path / "below")))
+    pair = (str(save_npz(tmp_path)), str(save_npz(tmp_path / "below", x=2 * X)))
     with pytest.raises(ValueError, match="another data set is named 'mine'"):
         plan(Selection(methods=("cc",), datasets=pair))
 
