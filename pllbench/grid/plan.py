@@ -19,7 +19,7 @@ from pllbench.grid.protocol import (
 from pllbench.grid.resolve import resolve
 from pllbench.registry import load_method, method_entries
 from pllbench.spec import Kind, RunSpec, takes_rate
-from pllbench.validation import FieldError, did_you_mean
+from pllbench.validation import FieldError, did_you_mean, folded_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,10 +269,11 @@ def _by_name(infos: Iterable[DatasetInfo]) -> Mapping[str, DatasetInfo]:
     """Data sets by name.
 
     Raises:
-        ValueError: two custom ones have one name.
+        ValueError: two custom ones have one name, or names that differ in case alone.
     """
     found: dict[str, DatasetInfo] = {}
     for info in infos:
-        if found.setdefault(info.name, info).digest != info.digest:
-            raise ValueError(f"{info.path}: another data set is named {info.name!r} as well")
-    return found
+        other = found.setdefault(folded_name(info.name), info)
+        if (other.name, other.digest) != (info.name, info.digest):
+            raise ValueError(f"{info.path}: another data set is named {other.name!r} as well")
+    return {info.name: info for info in found.values()}

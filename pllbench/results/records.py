@@ -22,7 +22,7 @@ from pllbench.results.curves import Curves, num_columns, require_curves
 from pllbench.results.files import quarantine, write_atomic
 from pllbench.results.model_selection import Select
 from pllbench.spec import RunSpec
-from pllbench.validation import StrictModel, one_line
+from pllbench.validation import StrictModel, folded_name, one_line
 
 SCHEMA: Literal[1] = 1
 """Version of the record's layout."""
@@ -109,6 +109,22 @@ class Unreadable:
 def record_path(root: Path, spec: RunSpec) -> Path:
     """`root/records/<dataset>/<method>/<run_id>.json`."""
     return root / "records" / spec.dataset / spec.method / f"{spec.run_id}.json"
+
+
+def require_own_folders(root: Path, specs: Iterable[RunSpec]) -> None:
+    """Check that the folders of these records are not those of others, where case does not count.
+
+    Raises:
+        ValueError: a folder that is there differs in case alone; it is named.
+    """
+    records = root / "records"
+    wanted = {(records, spec.dataset) for spec in specs}
+    wanted |= {(records / spec.dataset, spec.method) for spec in specs}
+    for parent, name in sorted(wanted):
+        for other in sorted(parent.iterdir()) if parent.is_dir() else []:
+            if other.name != name and folded_name(other.name) == folded_name(name):
+                reason = f"its name differs from {name!r} in case alone"
+                raise ValueError(f"{other}: {reason}: choose another folder of results, or name")
 
 
 def quarantine_damaged_record(root: Path, spec: RunSpec) -> str | None:

@@ -55,7 +55,7 @@ def preflight(planned: Sequence[PlannedRun], options: RunOptions) -> None:
 
     Raises:
         ValueError: a data file is missing or malformed, a run's settings do not fit its data, or
-            the results folder is not writable.
+            the results folder is not writable or holds folders that differ in case alone.
     """
     cells: dict[DatasetInfo, dict[str, PlannedRun]] = defaultdict(dict)
     for run in planned:
@@ -69,6 +69,7 @@ def preflight(planned: Sequence[PlannedRun], options: RunOptions) -> None:
                 require_fit(run.spec, dataset)
             except ValueError as error:
                 raise ValueError(f"{run.title}: {error}") from error
+    records.require_own_folders(options.results, [run.spec for run in planned])
     for folder in (options.results, options.results / "records", options.results / "work"):
         try:
             folder.mkdir(parents=True, exist_ok=True)
