@@ -107,4 +107,8 @@ def audit_dataset(
     kinds: dict[str, object] = {"kind": info.kind}
     if info.digest:
         facts["digest"] = info.digest
+    if dataset.digest:
+        facts["file_digest"] = dataset.digest
+    if dataset.digest and info.known_digest:
+        facts["known_file"] = dataset.digest == info.known_digest
     return kinds | facts | {renamed.get(k, f"candidates_{k}"): v for k, v in audit.items()}

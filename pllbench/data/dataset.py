@@ -5,6 +5,7 @@ Letters in shape comments: N instances, C classes, D features.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from torch import Tensor
 
 from pllbench.candidates.audit import check_candidates
 from pllbench.data.catalogue import DatasetInfo
+from pllbench.data.content import files_digest
 from pllbench.data.readers.base import Dataset, find_file, first_rows
 from pllbench.data.readers.custom import read_custom
 from pllbench.data.readers.human import read_cifar10h, read_cifar10n, read_plcifar10
@@ -45,7 +47,8 @@ def load_dataset(info: DatasetInfo, data_dir: Path, *, noisy: bool = False) -> D
             runs were planned, or (unless `noisy`) a row whose true label is not among its
             candidates.
     """
-    dataset = _reader(info)(info, data_dir)
+    digest = files_digest(info, data_dir)
+    dataset = replace(_reader(info)(info, data_dir), digest=digest)
     if info.first:
         dataset = first_rows(dataset, *info.first)
     if dataset.candidates is not None:

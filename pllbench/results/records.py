@@ -76,6 +76,8 @@ class Provenance(StrictModel):
     """Wall time of training and evaluation, without what was lost after a checkpoint."""
     peak_memory_mib: float | None = None
     """Peak resident memory of the worker, or peak allocated memory of the GPU."""
+    data_digest: str | None = None
+    """Content digest of the files of a data set of the suite; None where a library ships them."""
     audit: Audit
     """Candidate sets of the training rows (hold-out included)."""
     annotator: AnnotatorFacts | None = None

@@ -104,6 +104,7 @@ def execute(
         started=started.isoformat(timespec="seconds"),
         seconds=round(outcome.seconds_before + time.perf_counter() - clock, 3),
         peak_memory_mib=_peak_memory_mib(device),
+        data_digest=dataset.digest,
         audit=task.audit,
         annotator=annotation.facts if annotation else None,
         resumed_from=outcome.resumed_from,

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from pllbench.data.catalogue import DatasetInfo
+from pllbench.data.content import other_files
 from pllbench.data.dataset import load_dataset, require_files
 from pllbench.grid.plan import PlannedRun
 from pllbench.results import records
@@ -96,9 +97,13 @@ def run_grid(
     unique = {run.spec.run_id: run for run in planned}  # rows may share runs
     pending = [run for run in unique.values() if not records.is_done(options.results, run.spec)]
     summary.skipped = len(unique) - len(pending)
+    if pending:
+        preflight(pending, options)
+    for info in dict.fromkeys(run.data for run in planned):
+        if line := other_files(info, options.data_dir):
+            observer.warned(line)
     if not pending:
         return summary
-    preflight(pending, options)
     grid = _Grid(options, observer, summary)
     observer.begun(pending)
     try:

@@ -34,6 +34,7 @@ class Dataset:
         candidates: [N, C] bool where the candidate sets come with the data, else None.
         num_train: the first `num_train` rows are the training rows, the others the test rows; None
             where the split is drawn.
+        digest: content digest of its files, where they have one.
     """
 
     info: DatasetInfo
@@ -42,6 +43,7 @@ class Dataset:
     num_classes: int
     candidates: Tensor | None = None
     num_train: int | None = None
+    digest: str | None = None
 
 
 def first_rows(dataset: Dataset, num_train: int, num_test: int) -> Dataset:
