@@ -62,6 +62,12 @@ def _scan(path: tuple[str, ...]) -> Mapping[str, EntryPoint]:  # noqa: ARG001 - 
     return found
 
 
+def is_built_in(name: str) -> bool:
+    """Whether the registered method `name` comes with the suite."""
+    dist = method_entries()[name].dist
+    return dist is not None and dist.name == "pllbench"
+
+
 def load_method(name: str) -> "type[Method[Any]]":
     """The class registered as `name`.
 

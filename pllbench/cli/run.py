@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Device = Literal["auto", "cpu", "cuda"]
 EngineName = Literal["local", "ray"]
+Stale = Literal["refuse", "rerun", "keep"]
 
 
 def run(
@@ -49,6 +50,13 @@ def run(
         float | None,
         typer.Option("--gpus-per-run", min=0, max=1, help="With Ray; 1 where there are GPUs."),
     ] = None,
+    stale: Annotated[
+        Stale,
+        typer.Option(
+            "--stale",
+            help="Records of other defaults, source or data: stop there, rerun them, or keep them.",
+        ),
+    ] = "refuse",
     results: ResultsDir = Path("results"),
     data_dir: DataDir = Path("data"),
     dry_run: Annotated[
@@ -69,7 +77,7 @@ def run(
         show_plan(planned, results)
         return
     display = Display(Console(stderr=True))
-    options = RunOptions(results, data_dir, device, noisy_candidates, checkpoint_every)
+    options = RunOptions(results, data_dir, device, noisy_candidates, checkpoint_every, stale)
     with api.open_engine(where) as executing, _interruptible(executing, display):
         summary = api.run(planned, executing, options, display)
     if summary.done or summary.skipped:
