@@ -2,12 +2,12 @@
 
 A row is a method or variant plus every difference from the protocol; a column is data set, process
 with its options, and q; a cell is the runs that differ in the seed alone. Nothing else is ever
-averaged.
+averaged: not even runs of one cell, where a declared default or the files of the data have changed.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pllbench.data.catalogue import DATASETS
 from pllbench.grid.benchmark import Benchmark
@@ -17,6 +17,7 @@ from pllbench.grid.protocol import Protocol
 from pllbench.reports.highlight import with_marks
 from pllbench.reports.table import Block, Cell, Column, Row, Table
 from pllbench.results.model_selection import DEFAULT_RULE, RULES, Select
+from pllbench.results.origins import Origins
 from pllbench.results.records import Record
 from pllbench.spec import CORE_VERSION, RunSpec
 from pllbench.validation import FieldError
@@ -69,6 +70,7 @@ def build_table(
     """
     runs = {record.run_id: record for record in records}
     groups = _recorded_groups(runs, protocol) if planned is None else _planned_groups(runs, planned)
+    groups = _split(groups, planned or ())
     values = [group.values(select) for group in groups]
     if not any(values):
         reason = "no run here has a value for it; it needs a hold-out of training rows"
@@ -146,6 +148,20 @@ def _distinguish(groups: Sequence[_Group]) -> None:
         if spec.annotator and len(annotators[_dataset_and_process(spec)]) > 1:
             label += f", annotator {spec.annotator[:8]}"
         group.label = label
+
+
+def _split(groups: Sequence[_Group], planned: Sequence[PlannedRun]) -> list[_Group]:
+    """Give runs of other defaults than the rest, or of other files, rows of their own."""
+    shown = [record for group in groups for record in group.records.values()]
+    origins = Origins(shown, (run.spec for run in planned))
+    parts: list[_Group] = []
+    for group in groups:
+        found: dict[str, dict[int, Record]] = defaultdict(dict)
+        for seed, record in group.records.items():
+            found[origins.of_record(record)][seed] = record
+        for label, records in (found or {origins.of_spec(group.spec): {}}).items():
+            parts.append(replace(group, label=group.label + label, records=records))
+    return parts
 
 
 def _dataset_and_process(spec: RunSpec) -> tuple[str, str | None]:

@@ -19,7 +19,7 @@ class Status:
     """How many runs are in which state.
 
     Attributes:
-        done: runs with a record.
+        done: runs with a record, of the settings that are asked for.
         failed: runs whose last try failed.
         running: runs that a process works on.
         missing: the others.
@@ -81,12 +81,13 @@ def _kind(spec: RunSpec) -> tuple[str, str, str]:
 def selection_status(planned: Sequence[PlannedRun], results: Path) -> Status:
     """The state of every planned run."""
     found, unreadable = records.read_records(results)
-    done = {record.run_id for record in found}
+    stored = {record.run_id: record.spec for record in found}
     failures: list[tuple[str, str]] = []
     states: Counter[str] = Counter()
     for run_id, run in {run.spec.run_id: run for run in planned}.items():  # rows may share runs
         space = Workspace.of(results, run_id)
-        state = "done" if run_id in done else space.state()
+        done = run_id in stored and not records.changed_settings(stored[run_id], run.spec)
+        state = "done" if done else space.state()
         states[state] += 1
         if state == "failed":
             failures.append((run.title, space.reason()))
