@@ -57,8 +57,5 @@ WEAKER = ("return Step(-(weights", "return Step(-0.1 * (weights")
 REDESCRIBED = ("Factor on the logits.", "What logits are multiplied by.")
 """Another docstring."""
 
-RAISED = (
-    "    hparams_type = AverageHparams\n",
-    "    hparams_type = AverageHparams\n    version = 2\n",
-)
+RAISED = ("    version = 1\n", "    version = 2\n")
 """Another version."""
