@@ -44,7 +44,7 @@ def run(
 
     Raises:
         ValueError: before any run starts: data are missing or malformed, settings do not fit them,
-            or the results folder is not writable.
+            the results folder is not writable, or a record there is stale.
     """
     from pllbench.runner.progress import Observer
     from pllbench.runner.run_grid import run_grid

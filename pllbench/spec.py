@@ -102,6 +102,37 @@ class ViewSpec(StrictModel):
     """Strong view of images: AutoAugment's CIFAR policy (97 or 25 sub-policies) or SVHN's."""
 
 
+_IMAGE_VIEWS = ("normalisation", "cutout", "autoaugment")
+
+VIEW_OPTIONS: dict[Kind, tuple[str, ...]] = {
+    "image": _IMAGE_VIEWS,
+    "digits": _IMAGE_VIEWS,
+    "text": ("scaling", "tfidf_norm", "token_rate", "token_law"),
+    "tabular": ("scaling", "tfidf_norm", "noise_std"),
+}
+"""Fields of `ViewSpec` that a kind of data may read."""
+
+
+def unread_settings(
+    kind: Kind, train: Mapping[str, object], views: Mapping[str, object]
+) -> frozenset[str]:
+    """Names of the train and view settings that no run reads on data of a kind.
+
+    Args:
+        kind: of the data.
+        train: train settings that are not at their declared default, by name.
+        views: view settings, likewise.
+    """
+    unread = ViewSpec.model_fields.keys() - set(VIEW_OPTIONS[kind])
+    if kind in ("text", "tabular"):
+        unread |= {"channels_last"}
+    if views.get("scaling") != "tfidf":
+        unread |= {"tfidf_norm"}
+    if train.get("schedule") == "cosine":
+        unread |= {"milestones"}
+    return frozenset(unread)
+
+
 def round_rate(q: float) -> float:
     """A noise rate as specs hold it: 0.1 + 0.2 is 0.3, and -0.0 is 0.0."""
     return round(q, 10) + 0.0

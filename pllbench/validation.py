@@ -2,6 +2,8 @@
 
 import difflib
 import math
+import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Annotated, Self, get_args
@@ -14,6 +16,9 @@ from pydantic import (
     ValidationError,
 )
 from pydantic_core import to_json
+
+_LONGEST_NAME = 200
+"""Bytes of a folder's name; file systems take 255, and temporary names are longer than the name."""
 
 
 class FieldError(ValueError):
@@ -122,6 +127,22 @@ def _models(annotation: object) -> Iterator[type[BaseModel]]:
         yield annotation
     for part in get_args(annotation):
         yield from _models(part)
+
+
+def folder_name_problem(name: str) -> str | None:
+    """Why no folder can have this name on every file system, or None: records lie below it."""
+    if not re.fullmatch(r"[\w.-]+", name) or name.endswith("."):
+        return "its name must be letters, digits, '_', '-' and '.', the last not at its end"
+    if re.fullmatch(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", name, re.IGNORECASE):
+        return "its name is that of a device on some systems"
+    if len(name.encode()) > _LONGEST_NAME:
+        return f"its name is longer than {_LONGEST_NAME} bytes"
+    return None
+
+
+def folded_name(name: str) -> str:
+    """Equal for names that some file systems take for one: they differ in case or composition."""
+    return unicodedata.normalize("NFC", name).casefold()
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

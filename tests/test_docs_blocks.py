@@ -56,6 +56,8 @@ NOT_HERE = {
     "pllbench run --benchmark tabular --engine ray",
     "pllbench run --benchmark tabular --engine ray --gpus-per-run 0.25",
     "pllbench run --benchmark tabular --engine ray --address 10.0.0.7:6379 --gpus-per-run 0.25",
+    # stored runs of another source; tests/cli/test_stale.py
+    "pllbench check average --same-numbers",
     # a GPU
     "pllbench run --methods asyco,dpll --datasets cifar10 --q 0.7 --seeds 0,",
     "pytest -m gpu",

@@ -58,6 +58,48 @@ def test_a_name_of_a_built_in_method_cannot_be_taken(install: Install) -> None:
         method_entries()
 
 
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("../x", "its name must be letters, digits"),
+        ("a/b", "its name must be letters, digits"),
+        ("a b", "its name must be letters, digits"),
+        ("..", "its name must be letters, digits"),
+        ("best.", "'.', the last not at its end"),
+        ("nul", "its name is that of a device on some systems"),
+        ("Com1.best", "its name is that of a device on some systems"),
+        ("x" * 201, "its name is longer than 200 bytes"),
+        ("é" * 101, "its name is longer than 200 bytes"),
+    ],
+)
+def test_a_name_that_no_folder_can_have_is_refused(
+    install: Install, name: str, problem: str
+) -> None:
+    install("theirs", {name: "theirs_good:Good"}, theirs_good=GOOD)
+    with pytest.raises(
+        ValueError, match=r"^method '.*' of theirs 1\.2 \(theirs_good:Good\)"
+    ) as error:
+        method_entries()
+    assert problem in str(error.value)
+    assert "theirs_good" not in sys.modules
+
+
+@pytest.mark.parametrize("name", ["CC", "Asyco"])
+def test_names_that_differ_in_case_alone_are_refused(install: Install, name: str) -> None:
+    install("theirs", {name: "theirs_good:Good"}, theirs_good=GOOD)
+    with pytest.raises(ValueError, match="differ in case alone") as error:
+        method_entries()
+    assert f"methods '{name}' of theirs 1.2 (theirs_good:Good) and '{name.lower()}' of pllb" in str(
+        error.value
+    )
+
+
+@pytest.mark.parametrize("name", ["nullify", "com10", "aux-loss", "a.b", "_x", "1"])
+def test_names_that_folders_can_have_are_taken(install: Install, name: str) -> None:
+    install("theirs", {name: "theirs_good:Good"}, theirs_good=GOOD)
+    assert name in method_entries()
+
+
 def test_the_same_distribution_found_twice_is_no_duplicate(install: Install) -> None:
     install("same", {"good": "same_good:Good"}, same_good=GOOD)
     sys.path.insert(0, sys.path[0])  # monkeypatch restores the whole path

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 Device = Literal["auto", "cpu", "cuda"]
 EngineName = Literal["local", "ray"]
+Stale = Literal["refuse", "rerun", "keep"]
 
 
 def run(
@@ -58,6 +59,13 @@ def run(
         float | None,
         typer.Option("--gpus-per-run", min=0, max=1, help="With Ray; 1 where there are GPUs."),
     ] = None,
+    stale: Annotated[
+        Stale,
+        typer.Option(
+            "--stale",
+            help="Records of other defaults, source or data: stop there, rerun them, or keep them.",
+        ),
+    ] = "refuse",
     results: ResultsDirs = [Path("results")],
     data_dir: DataDir = Path("data"),
     dry_run: Annotated[
@@ -79,7 +87,7 @@ def run(
         show_plan(planned, results[0])
         return
     display = Display(TolerantConsole(stderr=True))
-    options = RunOptions(results[0], data_dir, device, noisy_candidates, checkpoint_every)
+    options = RunOptions(results[0], data_dir, device, noisy_candidates, checkpoint_every, stale)
     with open_engine(where) as executing, _interruptible(executing, display):
         summary = api.run(planned, executing, options, display)
     if summary.done or summary.skipped:

@@ -97,6 +97,10 @@ def audit_dataset(
     facts |= describe(dataset, seed, sets.imbalance).model_dump(mode="json")
     if info.digest:
         facts["digest"] = info.digest
+    if dataset.digest:
+        facts["file_digest"] = dataset.digest
+    if dataset.digest and info.known_digest:
+        facts["known_file"] = dataset.digest == info.known_digest
     return facts | _candidate_facts(dataset, sets, seed)
 
 

@@ -39,6 +39,11 @@ class DatasetInfo:
         image_size: side in pixels that its images are resized to; None where all have one size.
         first: how many of its training and of its test rows make it up, the first ones of the
             files; None for all.
+        parts: names of the files that make it up, in the folder `file` or beside the file `file`;
+            empty where `file` is the only one.
+        images: the data set whose images it has.
+        known_digest: content digest of the files that our numbers were made on; None where a
+            library ships them, or we have had none.
         path: file or folder of a custom data set; None for those of the catalogue.
         digest: content digest of a custom data set: part of the identity of runs on it.
         features: file of features of its rows, by which candidate sets are pruned; None for none.
@@ -62,6 +67,9 @@ class DatasetInfo:
     process: Process | None = None
     image_size: int | None = None
     first: tuple[int, int] | None = None
+    parts: tuple[str, ...] = ()
+    images: str | None = None
+    known_digest: str | None = None
     path: Path | None = None
     digest: str | None = None
     features: Path | None = None
@@ -107,9 +115,19 @@ def _real(name: str, title: str, file: str) -> DatasetInfo:
 
 
 def _human(name: str, title: str, split: Split, file: str, source: str) -> DatasetInfo:
-    return DatasetInfo(
-        name, title, "image", split, True, file, source, noisy=True, pixels=IMAGENET_PIXELS
-    )
+    facts: dict[str, Any] = {"noisy": True, "pixels": IMAGENET_PIXELS, "images": "cifar10"}
+    return DatasetInfo(name, title, "image", split, True, file, source, **facts)
+
+
+_PARTS_OF = {
+    "CIFAR10": (*(f"data_batch_{i}" for i in range(1, 6)), "test_batch"),
+    "CIFAR100": ("train", "test"),
+    "SVHN": ("train_32x32.mat", "test_32x32.mat"),
+}
+_IDX_FILES = tuple(
+    f"{part}-{kind}-ubyte" for part in ("train", "t10k") for kind in ("images-idx3", "labels-idx1")
+)
+"""Of MNIST and the data sets that have its form."""
 
 
 def _clcifar(name: str, title: str, num_classes: int) -> DatasetInfo:
@@ -128,6 +146,7 @@ def _images(
     name: str, title: str, kind: Kind, file: str, torchvision: str, source: str, **facts: Any
 ) -> DatasetInfo:
     known: dict[str, Any] = {"num_classes": 10, "pixels": IMAGENET_PIXELS, **facts}
+    known["parts"] = _PARTS_OF.get(torchvision, _IDX_FILES)
     return DatasetInfo(
         name, title, kind, "fixed", False, file, source, torchvision=torchvision, **known
     )
@@ -206,6 +225,22 @@ _WHOLE = (
     _dcic("cifar10h", "CIFAR10H", 10, 32),
 )
 
+_KNOWN_DIGESTS = {
+    "cnae9": "fec557bade36db8d",
+    "birdsong": "2170d46765a151ac",
+    "lost": "42a8cc43e0557808",
+    "msrcv2": "948e4d443a545030",
+    "italian": "7981fff3efd2df21",
+    "fg-net": "5b8d43e40cee007f",
+    "cifar10": "42245f5e88fa484c",
+    "mnist": "b2d8f5bf39174ee5",
+    "cifar10n": "4720ae50190483e5",
+    "cifar10h": "6b786e6227659f73",
+}
+"""Of the files that the records in `results` were made on."""
+
+_known = tuple(replace(info, known_digest=_KNOWN_DIGESTS.get(info.name)) for info in _WHOLE)
+
 # Parts of image sets that a CPU trains on, under names of their own: their numbers never mix with
 # those of whole sets. The files mix classes and writers, so the first training images stand for
 # all; MNIST's first 5,000 test images are the easier half, as its page says.
@@ -213,11 +248,11 @@ _PARTS = tuple(
     replace(
         info, name=f"{info.name}-5k", title=f"{info.title} (5,000 images)", first=(5_000, 1_000)
     )
-    for info in _WHOLE
+    for info in _known
     if info.name in ("cifar10", "mnist", "cifar10n")
 )
 
-DATASETS: dict[str, DatasetInfo] = {info.name: info for info in (*_WHOLE, *_PARTS)}
+DATASETS: dict[str, DatasetInfo] = {info.name: info for info in (*_known, *_PARTS)}
 """The data sets of the catalogue, by name."""
 
 

@@ -17,7 +17,6 @@ Its content digest is part of a run's identity, its path is not. Needs no torch.
 """
 
 import hashlib
-import re
 import unicodedata
 import zipfile
 from pathlib import Path
@@ -25,6 +24,7 @@ from typing import Any, cast, get_args
 
 from pllbench.data.catalogue import DATASETS, DatasetInfo, Split, dataset_info
 from pllbench.spec import Kind
+from pllbench.validation import folded_name, folder_name_problem
 
 FIXED_FOLDERS = ("train", "test")
 
@@ -63,10 +63,10 @@ def custom_info(path: Path) -> DatasetInfo:
         ValueError: there is nothing, or nothing of these forms; or its name is taken.
     """
     name = dataset_name(path)
-    if name in DATASETS:
+    if folded_name(name) in DATASETS:
         raise ValueError(f"{path}: {name!r} is a data set of the suite: choose another name")
-    if not re.fullmatch(r"[\w.-]+", name) or not name.strip("."):
-        raise ValueError(f"{path}: its name must be letters, digits, '.', '_' and '-'")
+    if problem := folder_name_problem(name):
+        raise ValueError(f"{path}: {problem}: rename it")
     annotated = False
     if path.is_dir():
         kind, real = "image", False

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from pllbench.candidates.audit import check_candidates
 from pllbench.data.catalogue import DatasetInfo
+from pllbench.data.content import files_digest
 from pllbench.data.imbalance import long_tailed_rows
 from pllbench.data.readers.base import Dataset, find_file, first_rows
 from pllbench.data.readers.complementary import read_clcifar
@@ -52,7 +53,8 @@ def load_dataset(info: DatasetInfo, data_dir: Path, *, noisy: bool = False) -> D
             runs were planned, or (unless `noisy`) a row whose true label is not among its
             candidates.
     """
-    dataset = _reader(info)(info, data_dir)
+    digest = files_digest(info, data_dir)
+    dataset = replace(_reader(info)(info, data_dir), digest=digest)
     if info.first:
         dataset = first_rows(dataset, *info.first)
     if info.features:

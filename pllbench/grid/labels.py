@@ -53,7 +53,7 @@ def differences(spec: RunSpec, name: str, protocol: Protocol) -> list[str]:
     """
     kind = spec.kind or DATASETS[spec.dataset].kind
     cell = GridCell(name, spec.method, spec.dataset, kind, spec.q)
-    expected = merge(protocol.settings_of(cell))
+    expected = merge(protocol.settings_of(cell), kind)
     found = [
         f"{key}={value}"
         for key, value in spec.hparams.items()

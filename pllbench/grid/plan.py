@@ -1,10 +1,10 @@
 """Which runs: a selection, resolved through protocol, variants and benchmark to `RunSpec`s."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pllbench.candidates.sets_spec import SetsSpec
-from pllbench.data.catalogue import DatasetInfo, dataset_info
+from pllbench.data.catalogue import DATASETS, DatasetInfo, dataset_info
 from pllbench.data.custom import find_dataset
 from pllbench.grid.benchmark import Benchmark, Grid, load_benchmark
 from pllbench.grid.labels import label
@@ -20,8 +20,8 @@ from pllbench.grid.protocol import (
 )
 from pllbench.grid.resolve import resolve, with_features
 from pllbench.registry import load_method, method_entries
-from pllbench.spec import RunSpec, takes_rate
-from pllbench.validation import FieldError, did_you_mean
+from pllbench.spec import Kind, RunSpec, takes_rate
+from pllbench.validation import FieldError, did_you_mean, folded_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,8 @@ class Selection:
     Attributes:
         benchmark: grids to run; None for one grid made of the other parts.
         methods: methods and variants; replaces the benchmark's.
-        datasets: data sets, or paths of custom data; of a benchmark, keeps these only.
+        datasets: data sets, or paths of custom data. Of those of a benchmark, keeps these only;
+            custom data that the benchmark does not name are put into every grid.
         q: noise rates; of a benchmark, keeps these only.
         imbalance: of training rows, where candidate sets are generated; of a benchmark, keeps these
             only.
@@ -94,8 +95,11 @@ class _Planner:
         selection: what is asked for.
         benchmark: its benchmark; else one grid made of its other parts.
         data: the selected data sets, by name.
+        named: the data sets of the benchmark, as its file names them.
+        added: selected custom data that the benchmark does not name.
         protocol: the protocol, with the variants of the benchmark among its own.
         unused: settings that have applied to no cell so far, by identity.
+        unread: flags that no run has read so far, by identity.
     """
 
     def __init__(self, selection: Selection) -> None:
@@ -103,7 +107,12 @@ class _Planner:
         self.benchmark = selection.benchmark or Benchmark(
             grid=(Grid(methods=selection.methods, q=selection.q, imbalance=selection.imbalance),)
         )
-        self.data = _selected_data(selection.datasets)
+        self.data = _by_name(map(find_dataset, selection.datasets))
+        names = (name for grid in self.benchmark.grid for name in grid.datasets)
+        self.named = {name: find_dataset(name) for name in dict.fromkeys(names)}
+        known = _by_name([*self.data.values(), *self.named.values()])
+        own = {info.name for info in self.named.values()}
+        self.added = [info for name, info in self.data.items() if info.path and name not in own]
         variants = known_variants(selection)
         self.protocol = selection.protocol.model_copy(update={"variants": variants})
         settings = [*self.benchmark.setting, *selection.flags]
@@ -111,7 +120,10 @@ class _Planner:
         for setting in settings:
             for name in setting.when.method:
                 self._base(name, setting.reason)
+        variant_settings = [s for variant in variants.values() for s in variant.setting]
+        _require_data((*self.protocol.setting, *variant_settings, *settings), known)
         self.unused = {id(setting): setting for setting in settings}
+        self.unread = {id(flag): flag for flag in selection.flags}
 
     def runs(self) -> list[PlannedRun]:
         planned: dict[tuple[str, str], PlannedRun] = {}
@@ -126,6 +138,7 @@ class _Planner:
                     planned.setdefault((cell.name, seeded.run_id), run)
         self._require_all([run.spec for run in planned.values()])
         self._require_used()
+        self._require_read({run.data.kind for run in planned.values()})
         return list(planned.values())
 
     def _resolved(
@@ -134,12 +147,16 @@ class _Planner:
         """The run of a cell at seed 0, and its data set with what the settings add to it."""
         further = (*self.benchmark.setting, *grid.setting, *self.selection.flags)
         settings = self.protocol.settings_of(cell, overlay, further)
-        if cell.q is not None and not takes_rate(merge(settings).candidates):
+        if cell.q is not None and not takes_rate(merge(settings, info.kind).candidates):
             cell = replace(cell, q=None)  # its runs are the same at every q
             settings = self.protocol.settings_of(cell, overlay, further)
+        merged = merge(settings, info.kind)
         for setting in settings:
             self.unused.pop(id(setting), None)
-        info = with_features(info, merge(settings))
+            keys = {*setting.train, *setting.views}
+            if not keys or keys & {*merged.train, *merged.views}:
+                self.unread.pop(id(setting), None)
+        info = with_features(info, merged)
         return resolve(cell, settings, info), info
 
     def _cells(self, grid: Grid) -> Iterator[tuple[GridCell, DatasetInfo]]:
@@ -163,8 +180,9 @@ class _Planner:
     def _data_of(self, grid: Grid) -> list[DatasetInfo]:
         """The data sets of a grid that are selected."""
         if self.selection.benchmark:
-            named = [name for name in grid.datasets if not self.data or name in self.data]
-            return [dataset_info(name) for name in named]
+            named = [self.named[name] for name in grid.datasets]
+            kept = [info for info in named if not self.data or info.name in self.data]
+            return kept + self.added
         return list(self.data.values()) or [dataset_info("digits")]
 
     def _base(self, name: str, where: str = "", *, by_user: bool = False) -> str:
@@ -230,6 +248,12 @@ class _Planner:
                 name = setting.reason or f"setting when {when}"
                 raise ValueError(f"{name}: applies to no run of this selection")
 
+    def _require_read(self, kinds: Iterable[Kind]) -> None:
+        """Raise ValueError if a flag sets what no run reads, on data of these kinds."""
+        for flag in self.unread.values():
+            listed = ", ".join(sorted(kinds))
+            raise ValueError(f"{flag.reason}: no run here reads it (kinds of data: {listed})")
+
 
 def known_variants(selection: Selection) -> dict[str, Variant]:
     """Built-in variants and those of the benchmark, by name.
@@ -257,16 +281,26 @@ def known_variants(selection: Selection) -> dict[str, Variant]:
     return variants
 
 
-def _selected_data(texts: Sequence[str]) -> Mapping[str, DatasetInfo]:
-    """The data sets that are selected, by name.
+def _require_data(settings: Iterable[Setting], known: Iterable[str]) -> None:
+    """Raise ValueError if a setting is for a data set that is not `known` or in the catalogue."""
+    names = {*DATASETS, *known}
+    for setting in settings:
+        for name in setting.when.dataset:
+            if name not in names:
+                when = setting.when.model_dump_json(exclude_defaults=True)
+                hint = did_you_mean(name, names)
+                raise ValueError(f"setting when {when}: unknown data set {name!r}: {hint}")
+
+
+def _by_name(infos: Iterable[DatasetInfo]) -> Mapping[str, DatasetInfo]:
+    """Data sets by name.
 
     Raises:
-        ValueError: an unknown data set, a path without a data set, or two of one name.
+        ValueError: two custom ones have one name, or names that differ in case alone.
     """
     found: dict[str, DatasetInfo] = {}
-    for text in texts:
-        info = find_dataset(text)
-        if info.name in found and info.path:
-            raise ValueError(f"{text}: another data set is named {info.name!r} as well")
-        found[info.name] = info
-    return found
+    for info in infos:
+        other = found.setdefault(folded_name(info.name), info)
+        if (other.name, other.digest) != (info.name, info.digest):
+            raise ValueError(f"{info.path}: another data set is named {other.name!r} as well")
+    return {info.name: info for info in found.values()}

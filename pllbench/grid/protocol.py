@@ -25,6 +25,7 @@ from pllbench.spec import (
     Rate,
     TrainSpec,
     ViewSpec,
+    unread_settings,
 )
 from pllbench.validation import JsonOptions, StrictModel, did_you_mean, one_line, require_keys
 
@@ -32,7 +33,8 @@ DEFAULT_RATES = (0.1, 0.3, 0.5, 0.7)
 """Noise rates of custom data sets."""
 
 
-def _as_tuple(value: object) -> object:
+def as_tuple(value: object) -> object:
+    """A list as a tuple, and one value as a tuple of it."""
     return tuple(value) if isinstance(value, list | tuple) else (value,)
 
 
@@ -47,12 +49,11 @@ def _printable(label: str) -> str:
 
 
 Label = Annotated[str, AfterValidator(_printable)]
-Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
+Names = Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
 DatasetName = Annotated[str, AfterValidator(_in_catalogue)]
-Datasets = Annotated[tuple[DatasetName, ...], BeforeValidator(_as_tuple)]
-Kinds = Annotated[tuple[Kind, ...], BeforeValidator(_as_tuple)]
-Rates = Annotated[tuple[Rate, ...], BeforeValidator(_as_tuple)]
-Imbalances = Annotated[tuple[Imbalance, ...], BeforeValidator(_as_tuple)]
+Kinds = Annotated[tuple[Kind, ...], BeforeValidator(as_tuple)]
+Rates = Annotated[tuple[Rate, ...], BeforeValidator(as_tuple)]
+Imbalances = Annotated[tuple[Imbalance, ...], BeforeValidator(as_tuple)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,8 @@ class When(StrictModel):
     """Condition of a setting; an empty part always holds."""
 
     method: Names = ()
-    dataset: Datasets = ()
+    dataset: Names = ()
+    """By name; a plan refuses one that is neither in the catalogue nor selected."""
     kind: Kinds = ()
     q: Rates = ()
 
@@ -176,8 +178,11 @@ def suggest_method(name: str, protocol: Protocol, known: Iterable[str]) -> str:
     return f"did you mean {method}?" if method else did_you_mean(name, known)
 
 
-def merge(settings: Iterable[Overrides]) -> Overrides:
-    """One set of overrides in which later settings win, key by key."""
+def merge(settings: Iterable[Overrides], kind: Kind) -> Overrides:
+    """One set of overrides in which later settings win, key by key.
+
+    Settings that no run reads on data of this `kind` are left out, so that they are in no identity.
+    """
     train: dict[str, JsonValue] = {}
     views: dict[str, JsonValue] = {}
     candidates: dict[str, JsonValue] = {}
@@ -193,9 +198,10 @@ def merge(settings: Iterable[Overrides]) -> Overrides:
         annotations = setting.annotations or annotations
         holdout = setting.holdout if setting.holdout is not None else holdout
         data_seed = setting.data_seed if setting.data_seed is not None else data_seed
+    unread = unread_settings(kind, train, views)
     return Overrides.model_construct(  # its parts have been validated, and cells are many
-        train=train,
-        views=views,
+        train={key: value for key, value in train.items() if key not in unread},
+        views={key: value for key, value in views.items() if key not in unread},
         candidates=candidates,
         hparams=hparams,
         annotations=annotations,

@@ -30,7 +30,7 @@ def resolve(cell: GridCell, settings: Sequence[Overrides], info: DatasetInfo) ->
         ValueError: a value does not fit its field.
     """
     cls = load_method(cell.base)
-    merged = merge(settings)
+    merged = merge(settings, info.kind)
     where = f"{cell.name} on {cell.dataset}"
     require_keys(merged.hparams, cls.hparams_type, f"{where}: hparams")
     weak = cls.labels != "true"

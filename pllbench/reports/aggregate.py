@@ -2,7 +2,7 @@
 
 A row is a method or variant plus every difference from the protocol; a column is data set, process
 with its options, and q; a cell is the runs that differ in the seed alone. Nothing else is ever
-averaged.
+averaged: not even runs of one cell, where a declared default or the files of the data have changed.
 """
 
 from collections import Counter, defaultdict
@@ -14,7 +14,12 @@ from pllbench.data.catalogue import DATASETS
 from pllbench.grid.benchmark import Benchmark
 from pllbench.grid.plan import PlannedRun
 from pllbench.grid.protocol import Protocol
-from pllbench.reports.groups import RunGroup, planned_groups, recorded_groups
+from pllbench.reports.groups import (
+    RunGroup,
+    planned_groups,
+    recorded_groups,
+    split_by_origin,
+)
 from pllbench.reports.highlight import with_marks
 from pllbench.reports.table import Block, Cell, Column, Row, Table
 from pllbench.results.metrics import DEFAULT_METRIC, METRICS, Metric
@@ -76,6 +81,7 @@ def build_metric_table(
     """
     runs = {record.run_id: record for record in records}
     groups = recorded_groups(runs, protocol) if planned is None else planned_groups(runs, planned)
+    groups = split_by_origin(groups, planned or ())
     _require_values(groups, shown)
     pairs = [(group, metric) for group in groups for metric in shown.metrics]
     values = [(*pair, pair[0].values(shown.select, pair[1])) for pair in pairs]

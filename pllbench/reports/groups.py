@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pllbench.candidates.sets_spec import SetsSpec
 from pllbench.grid.labels import row_label
@@ -10,6 +10,7 @@ from pllbench.grid.plan import PlannedRun
 from pllbench.grid.protocol import Protocol
 from pllbench.results.metrics import Metric
 from pllbench.results.model_selection import Select
+from pllbench.results.origins import Origins
 from pllbench.results.records import Record
 from pllbench.spec import CORE_VERSION, RunSpec
 
@@ -99,6 +100,20 @@ def _distinguish(groups: Sequence[RunGroup]) -> None:
         if spec.annotator and len(annotators[_dataset_and_sets(spec)]) > 1:
             label += f", annotator {spec.annotator[:8]}"
         group.label = label
+
+
+def split_by_origin(groups: Sequence[RunGroup], planned: Sequence[PlannedRun]) -> list[RunGroup]:
+    """Runs of other defaults than the rest, or of other files, in groups of their own."""
+    shown = [record for group in groups for record in group.records.values()]
+    origins = Origins(shown, (run.spec for run in planned))
+    parts: list[RunGroup] = []
+    for group in groups:
+        found: dict[str, dict[int, Record]] = defaultdict(dict)
+        for seed, record in group.records.items():
+            found[origins.of_record(record)][seed] = record
+        for label, records in (found or {origins.of_spec(group.spec): {}}).items():
+            parts.append(replace(group, label=group.label + label, records=records))
+    return parts
 
 
 def _dataset_and_sets(spec: RunSpec) -> tuple[str, str]:

@@ -20,7 +20,7 @@ class Status:
     """How many runs are in which state.
 
     Attributes:
-        done: runs with a record.
+        done: runs with a record, of the settings that are asked for.
         failed: runs whose last try failed.
         running: runs that a process works on.
         missing: the others; None where a filter does not say which runs there ought to be.
@@ -86,7 +86,9 @@ def selection_status(planned: Sequence[PlannedRun], folders: Sequence[Path]) -> 
     states: Counter[str] = Counter()
     for run_id, run in {run.spec.run_id: run for run in planned}.items():  # rows may share runs
         states_here = {f: Workspace.of(f, run_id) for f in folders}
-        state = "done" if run_id in done else "missing"
+        stored = done.get(run_id)
+        counts = stored is not None and not records.changed_settings(stored, run.spec)
+        state = "done" if counts else "missing"
         for space in states_here.values() if state == "missing" else ():
             state = space.state()
             if state == "failed":

@@ -25,6 +25,7 @@ from pllbench.grid.resolve import annotator_run
 from pllbench.registry import load_method
 from pllbench.results.files import quarantine, write_atomic
 from pllbench.results.records import AnnotatorFacts
+from pllbench.runner.origin import origin_id
 from pllbench.spec import RunSpec
 from pllbench.training.checkpoints import Checkpoints
 from pllbench.training.evaluation import predictions
@@ -71,11 +72,11 @@ def annotate(
     """
     fixed = dataset.num_train is not None and spec.imbalance == 1
     run = annotator_run(spec, dataset.info, 0 if fixed else spec.split_seed)
-    path = folder / f"{run.run_id}.npz"
+    path = scores_path(folder, run, dataset.digest)
     with _locked(path.with_suffix(".lock")):
         if not path.exists():
             task = make_task(run, dataset, device)
-            checkpoints = Checkpoints(path.with_suffix(".pt"), run.run_id)
+            checkpoints = Checkpoints(path.with_suffix(".pt"), path.stem)
             outcome = train(
                 run,
                 load_method(run.method),
@@ -93,7 +94,14 @@ def annotate(
     return found
 
 
-def quarantine_damaged_scores(folder: Path, spec: RunSpec, info: DatasetInfo) -> str | None:
+def scores_path(folder: Path, run: RunSpec, data_digest: str | None) -> Path:
+    """File of the scores of an annotator below `folder`, by its run and the origin of that."""
+    return folder / f"{origin_id(run, data_digest)}.npz"
+
+
+def quarantine_damaged_scores(
+    folder: Path, spec: RunSpec, info: DatasetInfo, data_digest: str | None
+) -> str | None:
     """Move scores that cannot be read aside, before a run needs them: its annotator trains again.
 
     One line that names the file, or None where nothing is wrong.
@@ -101,7 +109,7 @@ def quarantine_damaged_scores(folder: Path, spec: RunSpec, info: DatasetInfo) ->
     if spec.annotator is None:
         return None
     for seed in (0, spec.split_seed):  # which of them it is depends on the data
-        path = folder / f"{annotator_run(spec, info, seed).run_id}.npz"
+        path = scores_path(folder, annotator_run(spec, info, seed), data_digest)
         try:
             if path.exists():
                 _read(path)
@@ -116,7 +124,7 @@ def _read(path: Path) -> Annotation:
             found = Annotation(
                 stored["logits"],
                 AnnotatorFacts(
-                    run_id=path.stem,
+                    run_id=path.stem.partition("-")[0],
                     train_accuracy=float(stored["train_accuracy"]),
                     test_accuracy=float(stored["test_accuracy"]),
                 ),

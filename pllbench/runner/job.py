@@ -11,20 +11,27 @@ from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Literal
 
 import torch
 
 from pllbench.data.catalogue import DatasetInfo
+from pllbench.data.content import files_digest
 from pllbench.data.dataset import load_dataset
 from pllbench.data.readers.base import Dataset
 from pllbench.registry import load_method, method_entries
 from pllbench.results.curves import Curves
 from pllbench.results.records import SCHEMA, Provenance, Record
 from pllbench.runner.annotator import Annotation, annotate
+from pllbench.runner.origin import origin_id
+from pllbench.source import source_digest
 from pllbench.spec import RunSpec
 from pllbench.training.checkpoints import Checkpoints
 from pllbench.training.task import make_task
 from pllbench.training.trainer import Progress, train
+
+StalePolicy = Literal["refuse", "rerun", "keep"]
+"""What becomes of records that were made under other circumstances than their runs would be now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +44,7 @@ class RunOptions:
         device: auto (a GPU where there is one), cpu or cuda.
         noisy: candidate sets may lack the true label.
         checkpoint_every: epochs between two checkpoints of a run.
+        stale: stop at a stale record, do its run again, or count it as done.
     """
 
     results: Path
@@ -44,6 +52,7 @@ class RunOptions:
     device: str = "auto"
     noisy: bool = False
     checkpoint_every: int = 10
+    stale: StalePolicy = "refuse"
 
     @property
     def annotators(self) -> Path:
@@ -93,7 +102,8 @@ def execute(
     task = make_task(spec, dataset, device, noisy=options.noisy, logits=logits)
     checkpoints = None
     if job.checkpoint:
-        checkpoints = Checkpoints(job.checkpoint, spec.run_id, options.checkpoint_every)
+        made_by = origin_id(spec, dataset.digest)
+        checkpoints = Checkpoints(job.checkpoint, made_by, options.checkpoint_every)
     method = load_method(spec.method)
     outcome = train(spec, method, task, checkpoints=checkpoints, on_epoch=on_epoch)
     provenance = Provenance(
@@ -104,6 +114,8 @@ def execute(
         started=started.isoformat(timespec="seconds"),
         seconds=round(outcome.seconds_before + time.perf_counter() - clock, 3),
         peak_memory_mib=_peak_memory_mib(device),
+        data_digest=dataset.digest,
+        method_source=source_digest(method),
         audit=task.audit,
         pruning=task.pruning,
         annotator=annotation.facts if annotation else None,
@@ -127,11 +139,12 @@ def _annotation(
 
 def dataset_of(job: Job) -> Dataset:
     """The data set of `job`."""
-    return _load(job.data, job.options.data_dir, job.options.noisy)
+    digest = files_digest(job.data, job.options.data_dir)
+    return _load(job.data, job.options.data_dir, job.options.noisy, digest)
 
 
 @lru_cache(maxsize=1)
-def _load(info: DatasetInfo, data_dir: Path, noisy: bool) -> Dataset:
+def _load(info: DatasetInfo, data_dir: Path, noisy: bool, digest: str | None) -> Dataset:  # noqa: ARG001 - other files are other data
     """The last data set stays in memory: a worker's next run is mostly on the same one."""
     return load_dataset(info, data_dir, noisy=noisy)
 

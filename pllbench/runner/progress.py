@@ -70,7 +70,7 @@ class Observer:
         """A run has saved its state on request."""
 
     def warned(self, line: str) -> None:
-        """A damaged file was found."""
+        """Something is wrong, or special, that stops no run."""
 
     def waiting(self, num_runs: int) -> None:
         """All that is left is runs that other processes work on."""
@@ -156,7 +156,7 @@ class Display(Observer):
         self._print(f"{run.title}: stopped, the next run of this command goes on", "yellow")
 
     def warned(self, line: str) -> None:
-        """A damaged file was found."""
+        """Something is wrong, or special, that stops no run."""
         self._print(line, "yellow")
 
     def waiting(self, num_runs: int) -> None:

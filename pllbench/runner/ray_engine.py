@@ -19,6 +19,7 @@ from ray.exceptions import RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from pllbench.data.catalogue import DatasetInfo
+from pllbench.data.content import files_digest
 from pllbench.data.readers.base import Dataset
 from pllbench.results.files import quarantine, write_atomic
 from pllbench.runner.engine import (
@@ -105,7 +106,7 @@ class RayEngine(Engine):
         self._device = "cuda" if gpus_per_run else "cpu"
         self._needs = {"CPU": 1.0} | ({"GPU": gpus_per_run} if gpus_per_run else {})
         self._remote_runs: dict[Any, _RemoteRun] = {}
-        self._data: tuple[tuple[DatasetInfo, bool], Any] | None = None
+        self._data: tuple[tuple[DatasetInfo, bool, str | None], Any] | None = None
         if not self._held():
             ray.shutdown()
             needs = " and ".join(f"{share:g} {name}" for name, share in self._needs.items())
@@ -152,7 +153,7 @@ class RayEngine(Engine):
 
     def _data_of(self, job: Job) -> Any:
         """Reference to a run's data set in the cluster's memory; the last one stays there."""
-        key = (job.data, job.options.noisy)
+        key = (job.data, job.options.noisy, files_digest(job.data, job.options.data_dir))
         if self._data is None or self._data[0] != key:
             self._data = key, ray.put(dataset_of(job))
         return self._data[1]

@@ -67,6 +67,7 @@ FILES: dict[str, bytes | str] = {
     "when: Input should be an object": f"{SETTING}when = 3",
     "when.kind.0: Input should be 'image'": f'{SETTING}when = {{ kind = "sound" }}',
     "when.q.0: Input should be a valid number": f'{SETTING}when = {{ q = "low" }}',
+    "unknown data set 'digit': did you mean digits?": f'{SETTING}when = {{ dataset = "digit" }}',
     "unknown method 'nobody'": f'{SETTING}when = {{ method = "nobody" }}',
     'setting when {"method":["rc"]}: applies to no run of this selection': (
         f'{SETTING}when = {{ method = "rc" }}'

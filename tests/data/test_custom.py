@@ -68,14 +68,23 @@ def test_bad_paths_and_names_are_refused(tmp_path: Path) -> None:
     assert "is a data set of the suite" in refusal(save_npz(tmp_path, "digits"))
     for name in ("my data", ".", ".."):
         assert "its name must be" in refusal(save_npz(tmp_path, name))
+    assert "'Digits' is a data set of the suite" in refusal(save_npz(tmp_path, "Digits"))
+    assert "its name is that of a device" in refusal(save_npz(tmp_path, "aux"))
+    assert "its name is longer than 200 bytes" in refusal(save_npz(tmp_path, "x" * 201))
     (tmp_path / "a.csv").write_text("1,2")
     assert "a .npz file, a .mat file or a folder" in refusal(tmp_path / "a.csv")
 
 
 def test_two_data_sets_of_one_name_are_refused(tmp_path: Path) -> None:
     (tmp_path / "below").mkdir()
-    pair = (str(save_npz(tmp_path)), str(save_npz(tmp_path / "below")))
+    pair = (str(save_npz(tmp_path)), str(save_npz(tmp_path / "below", x=2 * X)))
     with pytest.raises(ValueError, match="another data set is named 'mine'"):
+        plan(Selection(methods=("cc",), datasets=pair))
+
+
+def test_names_that_differ_in_case_alone_are_refused(tmp_path: Path) -> None:
+    pair = (str(save_npz(tmp_path, "birds")), str(save_npz(tmp_path, "Birds")))
+    with pytest.raises(ValueError, match=r"Birds\.npz: another data set is named 'birds' as well"):
         plan(Selection(methods=("cc",), datasets=pair))
 
 

@@ -25,7 +25,6 @@ WRONG_SETTINGS = {
     "candidates = { polcy = 'free' }": ": candidates: unknown key 'polcy', did you mean policy?",
     "train = { lr = nan }": ".train: a number is not finite",
     "when = { datset = 'digits' }": ".when: unknown key 'datset', did you mean dataset?",
-    "when = { dataset = 'digit' }": ".when.dataset.0: unknown data set 'digit': did you mean",
     "when = { kind = 'txt' }": ".when.kind.0: Input should be 'image', 'digits'",
     "when = { q = 30 }": ".when.q.0: Input should be less than or equal to 1",
 }

@@ -98,11 +98,11 @@ def test_declared_defaults_are_the_papers() -> None:
 def test_later_settings_win_key_by_key() -> None:
     first = Setting(train={"lr": 1.0, "epochs": 3}, holdout=0.2, data_seed=5, hparams={"a": 1})
     second = Setting(train={"lr": 2.0}, views={"noise_std": 0.3}, hparams={"b": [1]})
-    merged = merge([first, second])
+    merged = merge([first, second], "tabular")
     assert merged.train == {"lr": 2.0, "epochs": 3}
     assert (merged.views, merged.hparams) == ({"noise_std": 0.3}, {"a": 1, "b": [1]})
     assert (merged.holdout, merged.data_seed) == (0.2, 5)
-    zeros = merge([first, Setting(holdout=0.0, data_seed=0)])
+    zeros = merge([first, Setting(holdout=0.0, data_seed=0)], "tabular")
     assert (zeros.holdout, zeros.data_seed) == (0.0, 0)
     assert first.train == {"lr": 1.0, "epochs": 3}
 

@@ -38,6 +38,7 @@ class Dataset:
             made of that; else None.
         folds: [N] int64 from 0, where the data set comes in folds; else None.
         features: [N, D] float32 of a file of features, where one is named; else None.
+        digest: content digest of its files, where they have one.
     """
 
     info: DatasetInfo
@@ -49,6 +50,7 @@ class Dataset:
     votes: Tensor | None = None
     folds: Tensor | None = None
     features: Tensor | None = None
+    digest: str | None = None
 
 
 def first_rows(dataset: Dataset, num_train: int, num_test: int) -> Dataset:
