@@ -6,7 +6,7 @@ metadata, so listing them imports no method and no torch.
 
 import importlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -50,6 +50,11 @@ def _scan(path: tuple[str, ...]) -> Mapping[str, EntryPoint]:  # noqa: ARG001 - 
     return found
 
 
+def unknown_method(name: str, known: Iterable[str]) -> str:
+    """What is wrong with a name that is none of the `known` ones, with its nearest match."""
+    return f"unknown method {name!r}: {did_you_mean(name, known)}"
+
+
 def load_method(name: str) -> "type[Method[Any]]":
     """The class registered as `name`.
 
@@ -59,7 +64,7 @@ def load_method(name: str) -> "type[Method[Any]]":
     """
     entries = method_entries()
     if name not in entries:
-        raise ValueError(f"unknown method {name!r}: {did_you_mean(name, entries)}")
+        raise ValueError(unknown_method(name, entries))
     entry = entries[name]
     try:
         cls = entry.load()

@@ -33,6 +33,12 @@ def row_label(spec: RunSpec, protocol: Protocol) -> RowLabel:
     return RowLabel(spec.method, label(spec, spec.method, protocol))
 
 
+def stored_cell(spec: RunSpec, name: str) -> GridCell:
+    """The cell that a stored run belongs to, as a run of the row `name`."""
+    kind = spec.kind or DATASETS[spec.dataset].kind
+    return GridCell(name, spec.method, spec.dataset, kind, spec.q)
+
+
 def label(spec: RunSpec, name: str, protocol: Protocol) -> str:
     """The printed name of a method or variant, and what differs from its protocol in this run."""
     printed = printed_name(name, protocol)
@@ -51,9 +57,7 @@ def differences(spec: RunSpec, name: str, protocol: Protocol) -> list[str]:
 
     But for its candidate process and the options of that, which belong to the column.
     """
-    kind = spec.kind or DATASETS[spec.dataset].kind
-    cell = GridCell(name, spec.method, spec.dataset, kind, spec.q)
-    expected = merge(protocol.settings_of(cell))
+    expected = merge(protocol.settings_of(stored_cell(spec, name)))
     found = [
         f"{key}={value}"
         for key, value in spec.hparams.items()

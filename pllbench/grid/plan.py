@@ -17,9 +17,9 @@ from pllbench.grid.protocol import (
     merge,
 )
 from pllbench.grid.resolve import resolve
-from pllbench.registry import load_method, method_entries
+from pllbench.registry import load_method, method_entries, unknown_method
 from pllbench.spec import RunSpec, takes_rate
-from pllbench.validation import FieldError, did_you_mean
+from pllbench.validation import FieldError
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ class _Planner:
         base = variants[name].base if name in variants else name
         if base in methods:
             return base
-        unknown = f"unknown method {name!r}: {did_you_mean(name, {*methods, *variants})}"
+        unknown = unknown_method(name, {*methods, *variants})
         if by_user:
             raise FieldError("methods", unknown)
         raise ValueError(": ".join(filter(None, (where, unknown))))
@@ -228,8 +228,7 @@ def known_variants(selection: Selection) -> dict[str, Variant]:
         if name in methods:
             raise ValueError(f"variant {name!r} has the name of a method: choose another name")
         if variant.base not in methods:
-            hint = did_you_mean(variant.base, methods)
-            raise ValueError(f"variant {name!r}: unknown method {variant.base!r}: {hint}")
+            raise ValueError(f"variant {name!r}: {unknown_method(variant.base, methods)}")
     return variants
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from pllbench.grid.plan import PlannedRun
+from pllbench.grid.plan import PlannedRun, Selection
 from pllbench.results import records
-from pllbench.results.filter import Filter
+from pllbench.results.filter import Filter, planned_runs
 from pllbench.results.records import Record, Unreadable
 from pllbench.results.workspace import Workspace
 from pllbench.spec import RunSpec
@@ -79,18 +79,24 @@ def _kind(spec: RunSpec) -> tuple[str, str, str]:
     return spec.method, spec.dataset, spec.train.network
 
 
-def selection_status(planned: Sequence[PlannedRun], folders: Sequence[Path]) -> Status:
-    """The state of every planned run."""
-    done, unreadable = _done([folder for folder in folders if folder.is_dir()])
+def selection_status(selection: Selection, folders: Sequence[Path]) -> Status:
+    """The state of every run that a selection plans; a folder that is not there holds none.
+
+    Raises:
+        ValueError: as `plan`.
+    """
+    stored, unreadable = _read([folder for folder in folders if folder.is_dir()])
+    planned = planned_runs(selection, stored)
+    done = {record.run_id for record in stored}
     failures: list[tuple[str, str]] = []
     states: Counter[str] = Counter()
     for run_id, run in {run.spec.run_id: run for run in planned}.items():  # rows may share runs
-        states_here = {f: Workspace.of(f, run_id) for f in folders}
         state = "done" if run_id in done else "missing"
-        for space in states_here.values() if state == "missing" else ():
-            state = space.state()
+        for folder in folders if state == "missing" else ():
+            workspace = Workspace.of(folder, run_id)
+            state = workspace.state()
             if state == "failed":
-                failures.append((run.title, space.reason()))
+                failures.append((run.title, workspace.reason()))
             if state != "missing":
                 break
         states[state] += 1
@@ -104,35 +110,39 @@ def folder_status(folders: Sequence[Path], wanted: Filter | None = None) -> Stat
 
     Raises:
         FieldError: there is no such folder.
+        ValueError: `wanted` names an unknown method.
     """
-    done, unreadable = _done(folders)
+    stored, unreadable = _read(folders)
+    done = {record.run_id: record.spec for record in stored}
+    if wanted is not None:
+        wanted.require_known(done.values())
     states: Counter[str] = Counter()
     states["done"] = sum(wanted is None or wanted.allows(spec) for spec in done.values())
     failures: list[tuple[str, str]] = []
     for folder in folders:
         for path in sorted((folder / "work").glob(f"{'[0-9a-f]' * 16}/")):  # annotators' apart
-            space = Workspace(path)
-            title, spec = space.description()
+            workspace = Workspace(path)
+            title, spec = workspace.description()
             allowed = wanted is None or (spec is not None and wanted.allows(spec))
             if path.name in done or not allowed:  # it keeps a checkpoint that could not be read
                 continue
-            state = space.state()
+            state = workspace.state()
             states[state] += 1
             if state == "failed":
-                failures.append((title, space.reason()))
+                failures.append((title, workspace.reason()))
     return _status(states, failures, unreadable, states["missing"] if wanted is None else None)
 
 
-def _done(folders: Sequence[Path]) -> tuple[dict[str, RunSpec], list[Unreadable]]:
-    done: dict[str, RunSpec] = {}
+def _read(folders: Sequence[Path]) -> tuple[list[Record], list[Unreadable]]:
+    stored: list[Record] = []
     unreadable: list[Unreadable] = []
     for folder in folders:
         if not folder.is_dir():
             raise FieldError("results", "no such folder", folder)
-        found, damaged = records.read_records(folder)
-        done |= {record.run_id: record.spec for record in found}
+        whole, damaged = records.read_records(folder)
+        stored += whole
         unreadable += damaged
-    return done, unreadable
+    return stored, unreadable
 
 
 def _status(
