@@ -20,8 +20,9 @@ class FieldError(ValueError):
     """A value that a caller has given is wrong.
 
     Attributes:
-        field: name of the parameter, such as `q`; the command line makes `--q` of it.
-        reason: what is wrong, and how to mend it.
+        field: name of the option, which is a parameter or method in Python (`gpus_per_run`,
+            `tests`) and a flag of a command (`--gpus-per-run`, `--tests`).
+        reason: what is wrong, and how to put it right.
         value: as given; None where the message needs none.
     """
 

@@ -95,7 +95,7 @@ def audit_dataset(
         assert process is not None, "sets that do not come with the data are generated"
         if process.process == "instance":
             raise ValueError(
-                "process instance needs an annotator, which `run` trains: the audit of its sets "
+                "process instance needs an annotator, which a run trains: the audit of its sets "
                 "stands in the records"
             )
         facts["candidates"] = ", ".join(f"{key}={value}" for key, value in process.read.items())

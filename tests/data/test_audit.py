@@ -119,7 +119,7 @@ def test_a_custom_data_set_is_audited_with_its_content_digest(tmp_path: Path) ->
 def test_a_missing_file_and_a_process_that_needs_an_annotator_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="data set 'italian': no file"):
         audit_dataset(DATASETS["italian"], tmp_path, None, seed=0)
-    with pytest.raises(ValueError, match="process instance needs an annotator, which `run` trains"):
+    with pytest.raises(ValueError, match="process instance needs an annotator, which a run trains"):
         audit_dataset(DIGITS, tmp_path, CandidateSpec(process="instance", q=0.5), seed=0)
 
 
