@@ -18,7 +18,7 @@ from pllbench.grid.protocol import (
 )
 from pllbench.grid.resolve import resolve
 from pllbench.registry import load_method, method_entries, unknown_method
-from pllbench.spec import RunSpec, takes_rate
+from pllbench.spec import RunSpec, round_rate, takes_rate
 from pllbench.validation import FieldError
 
 
@@ -56,7 +56,7 @@ class Selection:
         benchmark: grids to run; None for one grid made of the other parts.
         methods: methods and variants; replaces the benchmark's.
         datasets: data sets, or paths of custom data; of a benchmark, keeps these only.
-        q: noise rates; of a benchmark, keeps these only.
+        q: noise rates, rounded as in specs; of a benchmark, keeps these only.
         seeds: run seeds; replaces the benchmark's.
         flags: further settings, each with the flag's text as its reason.
         protocol: settings that apply to all.
@@ -69,6 +69,9 @@ class Selection:
     seeds: tuple[int, ...] = ()
     flags: tuple[Setting, ...] = ()
     protocol: Protocol = field(default_factory=default_protocol)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "q", tuple(map(round_rate, self.q)))  # it is frozen
 
 
 def plan(selection: Selection) -> list[PlannedRun]:
