@@ -41,8 +41,10 @@ class _Worker:
         # and this works in any thread. Only for this moment: the start below takes seconds, until
         # the fork server has imported torch.
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        forkserver.ensure_running()
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        try:
+            forkserver.ensure_running()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         self.connection, theirs = context.Pipe()
         self.process: BaseProcess = context.Process(target=_work, args=(theirs,), daemon=True)
         self.process.start()
