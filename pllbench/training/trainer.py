@@ -96,6 +96,7 @@ def train(
 
     Raises:
         FloatingPointError: a loss was not finite, or a score NaN; epoch and step are named.
+        ValueError: pseudo labels were not one a row.
         Interrupted: `on_epoch` asked to stop; the state was saved.
     """
     device, clock = task.x.device, time.perf_counter()
@@ -215,6 +216,9 @@ def _train_epoch(
         row[f"log_{name}"] = torch.stack(series).double().mean().item()
     if len(pseudo) == len(losses):
         index, labels = map(torch.cat, zip(*pseudo, strict=True))
+        if labels.shape != index.shape:
+            shape = tuple(labels.shape)
+            raise ValueError(f"pseudo labels of shape {shape} for {len(index)} rows, not one a row")
         row["class_noise"], row["pairwise_noise"] = noise_rates(
             labels, task.y[index], task.candidates.shape[1]
         )
