@@ -58,7 +58,7 @@ def _replace(error: UnicodeError) -> tuple[str, int]:
 
 
 def silence(stream: TextIO) -> None:
-    """Let further writes to a stream go nowhere: whoever read it has seen enough."""
+    """Let further writes to a stream go nowhere: its reader has seen enough."""
     with suppress(OSError, ValueError):  # not a real file
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 

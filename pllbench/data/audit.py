@@ -22,7 +22,7 @@ class DataAudit(StrictModel):
     num_features: int
     num_classes: int
     absent_classes: tuple[int, ...]
-    """Classes that are nobody's true label."""
+    """Classes that no row has as its true label."""
     constant_columns: int
     zero_rows: int
     """Rows whose features are all zero."""

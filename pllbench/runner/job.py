@@ -142,7 +142,7 @@ def _resolve(device: str) -> str:
 
 
 def _peak_memory_mib(device: torch.device) -> float | None:
-    """The GPU's peak in this run, else the peak of this process; None where nobody counts it."""
+    """The GPU's peak in this run, else the peak of this process; None where it is not counted."""
     if device.type == "cuda":
         return round(torch.cuda.max_memory_allocated(device) / 2**20, 1)
     if sys.platform == "win32":

@@ -215,10 +215,10 @@ class RayEngine(Engine):
 
 
 def _require_reachable(address: str) -> None:
-    """Connect to HOST:PORT once: where nobody answers, Ray tries again for a quarter of an hour.
+    """Connect to HOST:PORT once, since Ray tries for a quarter of an hour if no process answers.
 
     Raises:
-        OSError: nobody answers.
+        OSError: no process answers.
     """
     place = urlsplit(f"//{address}")
     if place.port:  # `local` has none
@@ -264,7 +264,7 @@ def _work(job: Job, data: list[Any], state: bytes | None, actor: Any) -> tuple[E
     def on_epoch(progress: Progress) -> bool:
         nonlocal answer, reported_at
         if answer is not None and not ray.wait([answer], timeout=0)[0]:
-            return True  # nobody waits for the network
+            return True  # training does not wait for the network
         go_on = answer is None or ray.get(answer)
         answer = None
         if time.monotonic() - reported_at > REPORT_SECONDS:

@@ -171,7 +171,7 @@ def _restore(state: State, method: Method[Any], optimizer: SGD, checkpoints: Che
     except (RuntimeError, ValueError, KeyError) as error:  # its code has changed, its version not
         raise ValueError(
             "the checkpoint does not fit the method any more: moved to "
-            f"{checkpoints.quarantine()}; the next try starts anew"
+            f"{checkpoints.quarantine()}; the next try starts from the beginning"
         ) from error
 
 
