@@ -38,7 +38,7 @@ def method_entries() -> Mapping[str, EntryPoint]:
 
 @cache
 def _scan(path: tuple[str, ...]) -> Mapping[str, EntryPoint]:  # noqa: ARG001 - what it depends on
-    """Reading the metadata of all distributions takes long for what every run of a grid asks."""
+    """Kept, since reading the metadata of all distributions is slow, and every run needs it."""
     found: dict[str, EntryPoint] = {}
     for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name):
         other = found.setdefault(entry.name, entry)

@@ -77,7 +77,7 @@ def unknown_key(keys: Iterable[str], model: type[BaseModel]) -> str | None:
 
 @cache
 def _known_keys(model: type[BaseModel]) -> frozenset[str]:
-    """Keys of a model in its files; kept, since every setting of every cell asks for them."""
+    """Keys of a model in its files; kept, since every setting of every cell is checked."""
     return frozenset(field.alias or name for name, field in model.model_fields.items())
 
 

@@ -57,7 +57,7 @@ def differences(spec: RunSpec, name: str, protocol: Protocol) -> list[str]:
 
     But for its candidate process and the options of that, which belong to the column.
     """
-    expected = merge(protocol.settings_of(stored_cell(spec, name)))
+    expected = merge(protocol.applicable_settings(stored_cell(spec, name)))
     found = [
         f"{key}={value}"
         for key, value in spec.hparams.items()
@@ -69,7 +69,7 @@ def differences(spec: RunSpec, name: str, protocol: Protocol) -> list[str]:
     ]
     for actual, wanted in pairs:
         found += [
-            f"{key}={_brief(value)}" for key, value in actual if value != getattr(wanted, key)
+            f"{key}={_value_text(value)}" for key, value in actual if value != getattr(wanted, key)
         ]
     if spec.holdout != (expected.holdout or 0.0):
         found.append(f"holdout={spec.holdout:g}")
@@ -78,5 +78,5 @@ def differences(spec: RunSpec, name: str, protocol: Protocol) -> list[str]:
     return found
 
 
-def _brief(value: object) -> str:
+def _value_text(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)

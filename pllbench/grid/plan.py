@@ -131,10 +131,10 @@ class _Planner:
     ) -> RunSpec:
         """The runs of a cell, at seed 0."""
         further = (*self.benchmark.setting, *grid.setting, *self.selection.flags)
-        settings = self.protocol.settings_of(cell, overlay, further)
+        settings = self.protocol.applicable_settings(cell, overlay, further)
         if cell.q is not None and not takes_rate(merge(settings).candidates):
             cell = replace(cell, q=None)  # its runs are the same at every q
-            settings = self.protocol.settings_of(cell, overlay, further)
+            settings = self.protocol.applicable_settings(cell, overlay, further)
         for setting in settings:
             self.unused.pop(id(setting), None)
         return resolve(cell, settings, info)
@@ -145,7 +145,7 @@ class _Planner:
         if not methods:
             raise FieldError("methods", "name some, or a benchmark")
         bases = {name: self._base(name, by_user=bool(selection.methods)) for name in methods}
-        for info in self._data_of(grid):
+        for info in self._grid_data(grid):
             for name, base in bases.items():
                 if load_method(base).labels == "true" or info.real_candidates:
                     yield GridCell(name, base, info.name, info.kind, None), info
@@ -154,7 +154,7 @@ class _Planner:
                     if not (named and selection.q) or q in selection.q:
                         yield GridCell(name, base, info.name, info.kind, q), info
 
-    def _data_of(self, grid: Grid) -> list[DatasetInfo]:
+    def _grid_data(self, grid: Grid) -> list[DatasetInfo]:
         """The data sets of a grid that are selected."""
         if self.selection.benchmark:
             named = [name for name in grid.datasets if not self.data or name in self.data]

@@ -134,7 +134,7 @@ class Protocol(StrictModel):
     setting: tuple[Setting, ...] = ()
     variants: dict[str, Variant] = {}
 
-    def settings_of(
+    def applicable_settings(
         self, cell: GridCell, overlay: Sequence[Setting] = (), further: Sequence[Setting] = ()
     ) -> list[Setting]:
         """The settings that apply to a cell, in order of application.

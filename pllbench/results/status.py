@@ -54,19 +54,19 @@ class Estimate:
     unestimated: int
 
 
-def estimate(planned: Sequence[PlannedRun], found: Sequence[Record]) -> Estimate:
-    """How far the runs of a selection are; time is judged by the records in `found`.
+def estimate(planned: Sequence[PlannedRun], stored: Sequence[Record]) -> Estimate:
+    """How far the runs of a selection are; time is judged by the `stored` records.
 
     An epoch is taken to last as long as those of the same method, data set and network.
     """
     epochs: dict[tuple[str, str, str], list[float]] = defaultdict(list)
-    for record in found:
-        epochs[_kind(record.spec)] += [record.provenance.seconds / record.spec.train.epochs]
-    done = {record.run_id for record in found}
+    for record in stored:
+        epochs[_timing_key(record.spec)] += [record.provenance.seconds / record.spec.train.epochs]
+    done = {record.run_id for record in stored}
     specs = {run.spec.run_id: run.spec for run in planned}  # rows may share runs
     left = [spec for run_id, spec in specs.items() if run_id not in done]
-    known = [spec for spec in left if _kind(spec) in epochs]
-    hours = sum(fmean(epochs[_kind(spec)]) * spec.train.epochs for spec in known) / 3600
+    known = [spec for spec in left if _timing_key(spec) in epochs]
+    hours = sum(fmean(epochs[_timing_key(spec)]) * spec.train.epochs for spec in known) / 3600
     return Estimate(
         runs=len(specs),
         done=len(specs) - len(left),
@@ -75,7 +75,8 @@ def estimate(planned: Sequence[PlannedRun], found: Sequence[Record]) -> Estimate
     )
 
 
-def _kind(spec: RunSpec) -> tuple[str, str, str]:
+def _timing_key(spec: RunSpec) -> tuple[str, str, str]:
+    """Runs of one key take about as long an epoch."""
     return spec.method, spec.dataset, spec.train.network
 
 
@@ -93,7 +94,7 @@ def selection_status(selection: Selection, folders: Sequence[Path]) -> Status:
     for run_id, run in {run.spec.run_id: run for run in planned}.items():  # rows may share runs
         state = "done" if run_id in done else "missing"
         for folder in folders if state == "missing" else ():
-            workspace = Workspace.of(folder, run_id)
+            workspace = Workspace.for_run(folder, run_id)
             state = workspace.state()
             if state == "failed":
                 failures.append((run.title, workspace.reason()))

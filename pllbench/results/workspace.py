@@ -50,7 +50,7 @@ class Workspace:
     _lock: int | None = None
 
     @classmethod
-    def of(cls, results: Path, run_id: str) -> "Workspace":
+    def for_run(cls, results: Path, run_id: str) -> "Workspace":
         """The workspace of the run `run_id` below the results folder."""
         return cls(results / "work" / run_id)
 

@@ -87,7 +87,7 @@ def execute(
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
     if dataset is None:
-        dataset = dataset_of(job)
+        dataset = job_dataset(job)
     annotation = _annotation(job, dataset, device, on_epoch)
     logits = annotation.logits if annotation else None
     task = make_task(spec, dataset, device, noisy=options.noisy, logits=logits)
@@ -124,7 +124,7 @@ def _annotation(
         return annotate(job.spec, dataset, device, Path(folder), on_epoch)
 
 
-def dataset_of(job: Job) -> Dataset:
+def job_dataset(job: Job) -> Dataset:
     """The data set of `job`."""
     return _load(job.data, job.options.data_dir, job.options.noisy)
 

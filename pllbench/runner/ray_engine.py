@@ -31,7 +31,7 @@ from pllbench.runner.engine import (
     Stopped,
     attempt,
 )
-from pllbench.runner.job import Job, dataset_of
+from pllbench.runner.job import Job, job_dataset
 from pllbench.training.trainer import Progress
 from pllbench.validation import FieldError
 
@@ -147,14 +147,14 @@ class RayEngine(Engine):
             state = job.checkpoint.read_bytes()
         # In a list, or Ray would hand over the data set itself, once more for every run.
         there = replace(job, options=replace(job.options, device=self._device))
-        reference = self._task.remote(there, [self._data_of(job)], state, self._progress)
+        reference = self._task.remote(there, [self._shared_data(job)], state, self._progress)
         self._remote_runs[reference] = replace(remote, since=None)
 
-    def _data_of(self, job: Job) -> Any:
+    def _shared_data(self, job: Job) -> Any:
         """Reference to a run's data set in the cluster's memory; the last one stays there."""
         key = (job.data, job.options.noisy)
         if self._data is None or self._data[0] != key:
-            self._data = key, ray.put(dataset_of(job))
+            self._data = key, ray.put(job_dataset(job))
         return self._data[1]
 
     def _running(self) -> list[tuple[Job, float | None]]:

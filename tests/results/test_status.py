@@ -18,7 +18,9 @@ def results(tmp_path: Path) -> Path:
     for seed in (0, 1):
         record = make_record(make_spec(seed=seed), 90.0)
         records.write_record(tmp_path, record, {"accuracy": np.array([0.9])})
-    workspaces = {seed: Workspace.of(tmp_path, make_spec(seed=seed).run_id) for seed in (2, 3, 4)}
+    workspaces = {
+        seed: Workspace.for_run(tmp_path, make_spec(seed=seed).run_id) for seed in (2, 3, 4)
+    }
     for workspace in workspaces.values():
         assert workspace.acquire()
     workspaces[2].fail("RuntimeError: no luck\n\nTraceback")
