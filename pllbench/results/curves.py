@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 ZIP_END = struct.Struct("<4s6xHLLH")
 """The record at the end of a zip file, in the words of the format: its signature, the number of
-entries, size and offset of the central directory, and the length of a comment, here 0. The directory
-ends where this record begins, so a file that is cut off is found without reading all of it."""
+entries, size and offset of the central directory, and the length of a comment, here 0. The
+directory ends where this record begins, so a file that is cut off is found by its end alone."""
 
 Curves = Mapping[str, npt.NDArray[np.float64]]
 """Per-epoch columns by name, each [epochs]; NaN where a column has no value."""
