@@ -17,7 +17,7 @@ from pllbench.reports.selection_rules import report_rules
 from pllbench.reports.table import Table
 from pllbench.results import records
 from pllbench.results.curves import Curves, read_curves
-from pllbench.results.filter import Filter, further_seeds, is_planned
+from pllbench.results.filter import Filter, is_planned, planned_runs
 from pllbench.results.metrics import DEFAULT_METRIC, Metric
 from pllbench.results.model_selection import DEFAULT_RULE, RULES, Select
 from pllbench.results.records import Record
@@ -94,11 +94,10 @@ class Results:
             ValueError: the selection is wrong, or nothing here meets it.
         """
         if is_planned(selection):
-            planned = plan(selection)
-            if not selection.benchmark and not selection.seeds:
-                planned += further_seeds(planned, self.records)
+            planned = planned_runs(selection, self.records)
             return replace(self, selection=selection, planned=planned)
-        wanted = Filter(selection, selection.protocol)
+        wanted = Filter(selection)
+        wanted.require_known(record.spec for record in self.records)
         allowed = tuple(one for one in self.stored if wanted.allows(one.record.spec))
         if self.stored and not allowed:
             nearest = wanted.nearest(self.records)
@@ -254,15 +253,6 @@ def status(*folders: Path, selection: Selection | None = None) -> Status:
     """
     if selection is None:
         return folder_status(folders)
-    if not is_planned(selection):
-        return folder_status(folders, Filter(selection, selection.protocol))
-    planned = plan(selection)
-    if not selection.benchmark and not selection.seeds:
-        there = [
-            record
-            for folder in folders
-            if folder.is_dir()
-            for record in records.read_records(folder)[0]
-        ]
-        planned += further_seeds(planned, there)
-    return selection_status(planned, folders)
+    if is_planned(selection):
+        return selection_status(selection, folders)
+    return folder_status(folders, Filter(selection))

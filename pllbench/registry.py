@@ -6,7 +6,7 @@ metadata, so listing them imports no method and no torch.
 
 import importlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -39,7 +39,7 @@ def method_entries() -> Mapping[str, EntryPoint]:
 
 @cache
 def _scan(path: tuple[str, ...]) -> Mapping[str, EntryPoint]:  # noqa: ARG001 - what it depends on
-    """Reading the metadata of all distributions takes long for what every run of a grid asks."""
+    """Kept, since reading the metadata of all distributions is slow, and every run needs it."""
     found: dict[str, EntryPoint] = {}
     first: dict[str, EntryPoint] = {}
     for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name):
@@ -68,6 +68,11 @@ def is_built_in(name: str) -> bool:
     return dist is not None and dist.name == "pllbench"
 
 
+def unknown_method(name: str, known: Iterable[str]) -> str:
+    """What is wrong with a name that is none of the `known` ones, with its nearest match."""
+    return f"unknown method {name!r}: {did_you_mean(name, known)}"
+
+
 def load_method(name: str) -> "type[Method[Any]]":
     """The class registered as `name`.
 
@@ -77,7 +82,7 @@ def load_method(name: str) -> "type[Method[Any]]":
     """
     entries = method_entries()
     if name not in entries:
-        raise ValueError(f"unknown method {name!r}: {did_you_mean(name, entries)}")
+        raise ValueError(unknown_method(name, entries))
     entry = entries[name]
     try:
         cls = entry.load()

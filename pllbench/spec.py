@@ -226,7 +226,7 @@ def fields_read(process: Process) -> tuple[str, ...]:
     return ("process", "q", *PROCESS_OPTIONS[process])
 
 
-@cache  # for every record that is read
+@cache  # every record that is read needs it
 def _foreign_options(process: Process) -> tuple[tuple[str, object], ...]:
     """Name and default of every option that a process does not read."""
     fields = CandidateSpec.model_fields.items()

@@ -25,8 +25,9 @@ class FieldError(ValueError):
     """A value that a caller has given is wrong.
 
     Attributes:
-        field: name of the parameter, such as `q`; the command line makes `--q` of it.
-        reason: what is wrong, and how to mend it.
+        field: name of the option, which is a parameter or method in Python (`gpus_per_run`,
+            `tests`) and a flag of a command (`--gpus-per-run`, `--tests`).
+        reason: what is wrong, and how to put it right.
         value: as given; None where the message needs none.
     """
 
@@ -81,7 +82,7 @@ def unknown_key(keys: Iterable[str], model: type[BaseModel]) -> str | None:
 
 @cache
 def _known_keys(model: type[BaseModel]) -> frozenset[str]:
-    """Keys of a model in its files; kept, since every setting of every cell asks for them."""
+    """Keys of a model in its files; kept, since every setting of every cell is checked."""
     return frozenset(field.alias or name for name, field in model.model_fields.items())
 
 

@@ -165,7 +165,7 @@ def make_spec(
     learns_from_true = method == "supervised"
     rate = None if learns_from_true else q
     cell = GridCell(method, method, dataset, DATASETS[dataset].kind, rate)
-    found = merge(PROTOCOL.settings_of(cell), cell.kind)
+    found = merge(PROTOCOL.applicable_settings(cell), cell.kind)
     candidates = None
     if rate is not None:
         candidates = CandidateSpec.parse({"process": "uniform"} | found.candidates | {"q": rate})

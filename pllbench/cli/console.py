@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 OK, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 """Exit codes: all done; some run failed; the request was wrong; stopped by the user."""
 
-_GAP = 2
+COLUMN_GAP = 2
 """Spaces between columns."""
 
 _ENOUGH = 30
@@ -58,7 +58,7 @@ def _replace(error: UnicodeError) -> tuple[str, int]:
 
 
 def silence(stream: TextIO) -> None:
-    """Let further writes to a stream go nowhere: whoever read it has seen enough."""
+    """Let further writes to a stream go nowhere: its reader has seen enough."""
     with suppress(OSError, ValueError):  # not a real file
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
@@ -116,7 +116,7 @@ def show_columns(rows: Sequence[Mapping[str, object]]) -> None:
     *widths, last = (max(map(len, column)) for column in zip(headers, *lines, strict=True))
     numbers = [not any(isinstance(row[header], str) for row in rows) for header in headers]
     console = TolerantConsole()
-    if console.width - sum(width + _GAP for width in widths) >= min(last, _ENOUGH):
+    if console.width - sum(width + COLUMN_GAP for width in widths) >= min(last, _ENOUGH):
         view = RichTable(box=None, pad_edge=False, header_style="bold")
         for header, number in zip(headers, numbers, strict=True):
             justify: Literal["left", "right"] = "right" if number else "left"
@@ -129,9 +129,9 @@ def show_columns(rows: Sequence[Mapping[str, object]]) -> None:
         cells = zip(line, widths, numbers, strict=False)  # all but the last
         padded = (cell.rjust(width) if right else cell.ljust(width) for cell, width, right in cells)
         style = "" if i else "bold"
-        console.print(Text((" " * _GAP).join(padded).rstrip(), style))
+        console.print(Text((" " * COLUMN_GAP).join(padded).rstrip(), style))
         if line[-1]:
-            console.print(Padding(Text(line[-1], style), (0, 0, 0, _GAP)))
+            console.print(Padding(Text(line[-1], style), (0, 0, 0, COLUMN_GAP)))
 
 
 def show_facts(facts: Mapping[str, object]) -> None:

@@ -21,9 +21,9 @@ from pllbench.cli.selection import DataDir, ResultsDirs, SelectionFlags
 from pllbench.validation import FieldError
 
 if TYPE_CHECKING:
+    from pllbench.cli.progress import Display
     from pllbench.grid.plan import PlannedRun
     from pllbench.runner.engine import Engine
-    from pllbench.runner.progress import Display
 
 Device = Literal["auto", "cpu", "cuda"]
 EngineName = Literal["local", "ray"]
@@ -74,9 +74,9 @@ def run(
 ) -> None:
     """Execute the runs that have no record yet, and print their table."""
     from pllbench import api
+    from pllbench.cli.progress import Display
     from pllbench.runner.job import RunOptions
     from pllbench.runner.open_engine import EngineOptions, open_engine, require_engine_options
-    from pllbench.runner.progress import Display
 
     where = EngineOptions(engine, device, jobs, timeout, address, gpus_per_run)
     require_engine_options(where)

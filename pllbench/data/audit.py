@@ -23,7 +23,7 @@ class DataAudit(StrictModel):
     num_features: int
     num_classes: int
     absent_classes: tuple[int, ...]
-    """Classes that are nobody's true label."""
+    """Classes that no row has as its true label."""
     constant_columns: int
     zero_rows: int
     """Rows whose features are all zero."""
@@ -89,7 +89,7 @@ def audit_dataset(
     """
     if sets.process and sets.process.process == "instance":
         raise ValueError(
-            "process instance needs an annotator, which `run` trains: the audit of its sets "
+            "process instance needs an annotator, which a run trains: the audit of its sets "
             "stands in the records"
         )
     dataset = load_dataset(info, data_dir, noisy=True)

@@ -16,11 +16,11 @@ from pllbench.grid.protocol import (
     Variant,
     default_protocol,
     merge,
-    suggest_method,
+    unknown_row,
 )
 from pllbench.grid.resolve import resolve, with_features
-from pllbench.registry import load_method, method_entries
-from pllbench.spec import Kind, RunSpec, takes_rate
+from pllbench.registry import load_method, method_entries, unknown_method
+from pllbench.spec import Kind, RunSpec, round_rate, takes_rate
 from pllbench.validation import FieldError, did_you_mean, folded_name
 
 
@@ -59,7 +59,7 @@ class Selection:
         methods: methods and variants; replaces the benchmark's.
         datasets: data sets, or paths of custom data. Of those of a benchmark, keeps these only;
             custom data that the benchmark does not name are put into every grid.
-        q: noise rates; of a benchmark, keeps these only.
+        q: noise rates, rounded as in specs; of a benchmark, keeps these only.
         imbalance: of training rows, where candidate sets are generated; of a benchmark, keeps these
             only.
         seeds: run seeds; replaces the benchmark's.
@@ -75,6 +75,9 @@ class Selection:
     seeds: tuple[int, ...] = ()
     flags: tuple[Setting, ...] = ()
     protocol: Protocol = field(default_factory=default_protocol)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "q", tuple(map(round_rate, self.q)))  # it is frozen
 
 
 def plan(selection: Selection) -> list[PlannedRun]:
@@ -146,10 +149,10 @@ class _Planner:
     ) -> tuple[RunSpec, DatasetInfo]:
         """The run of a cell at seed 0, and its data set with what the settings add to it."""
         further = (*self.benchmark.setting, *grid.setting, *self.selection.flags)
-        settings = self.protocol.settings_of(cell, overlay, further)
+        settings = self.protocol.applicable_settings(cell, overlay, further)
         if cell.q is not None and not takes_rate(merge(settings, info.kind).candidates):
             cell = replace(cell, q=None)  # its runs are the same at every q
-            settings = self.protocol.settings_of(cell, overlay, further)
+            settings = self.protocol.applicable_settings(cell, overlay, further)
         merged = merge(settings, info.kind)
         for setting in settings:
             self.unused.pop(id(setting), None)
@@ -165,7 +168,7 @@ class _Planner:
         if not methods:
             raise FieldError("methods", "name some, or a benchmark")
         bases = {name: self._base(name, by_user=bool(selection.methods)) for name in methods}
-        for info in self._data_of(grid):
+        for info in self._grid_data(grid):
             for name, base in bases.items():
                 rated = load_method(base).labels != "true" and not info.real_candidates
                 rates = grid.q or selection.protocol.q.get(info.name, DEFAULT_RATES)
@@ -177,7 +180,7 @@ class _Planner:
                             continue
                         yield GridCell(name, base, info.name, info.kind, q, imbalance), info
 
-    def _data_of(self, grid: Grid) -> list[DatasetInfo]:
+    def _grid_data(self, grid: Grid) -> list[DatasetInfo]:
         """The data sets of a grid that are selected."""
         if self.selection.benchmark:
             named = [self.named[name] for name in grid.datasets]
@@ -196,8 +199,7 @@ class _Planner:
         base = variants[name].base if name in variants else name
         if base in methods:
             return base
-        hint = suggest_method(name, self.protocol, {*methods, *variants})
-        unknown = f"unknown method {name!r}: {hint}"
+        unknown = unknown_row(name, self.protocol, {*methods, *variants})
         if by_user:
             raise FieldError("methods", unknown)
         raise ValueError(": ".join(filter(None, (where, unknown))))
@@ -276,8 +278,7 @@ def known_variants(selection: Selection) -> dict[str, Variant]:
         if name in methods:
             raise ValueError(f"variant {name!r} has the name of a method: choose another name")
         if variant.base not in methods:
-            hint = did_you_mean(variant.base, methods)
-            raise ValueError(f"variant {name!r}: unknown method {variant.base!r}: {hint}")
+            raise ValueError(f"variant {name!r}: {unknown_method(variant.base, methods)}")
     return variants
 
 

@@ -16,6 +16,7 @@ from typing import Annotated, Self, TypeVar
 from pydantic import AfterValidator, BeforeValidator, JsonValue, ValidationError, model_validator
 
 from pllbench.data.catalogue import dataset_info
+from pllbench.registry import unknown_method
 from pllbench.spec import (
     AnnotationRule,
     CandidateSpec,
@@ -27,7 +28,7 @@ from pllbench.spec import (
     ViewSpec,
     unread_settings,
 )
-from pllbench.validation import JsonOptions, StrictModel, did_you_mean, one_line, require_keys
+from pllbench.validation import JsonOptions, StrictModel, one_line, require_keys
 
 DEFAULT_RATES = (0.1, 0.3, 0.5, 0.7)
 """Noise rates of custom data sets."""
@@ -154,7 +155,7 @@ class Protocol(StrictModel):
     setting: tuple[Setting, ...] = ()
     variants: dict[str, Variant] = {}
 
-    def settings_of(
+    def applicable_settings(
         self, cell: GridCell, overlay: Sequence[Setting] = (), further: Sequence[Setting] = ()
     ) -> list[Setting]:
         """The settings that apply to a cell, in order of application.
@@ -169,13 +170,17 @@ class Protocol(StrictModel):
         return [setting for setting in layers if setting.when.matches(cell)]
 
 
-def suggest_method(name: str, protocol: Protocol, known: Iterable[str]) -> str:
-    """As `did_you_mean` for methods and variants, which are also found by what they are called."""
+def unknown_row(name: str, protocol: Protocol, known: Iterable[str]) -> str:
+    """What is wrong with a name that is no `known` method or variant, with its nearest match.
+
+    Methods and variants are also found by what else they are called.
+    """
     called = {label.lower(): method for method, label in protocol.labels.items()} | {
         other.lower(): method for method, others in protocol.other_names.items() for other in others
     }
-    method = called.get(name.lower())
-    return f"did you mean {method}?" if method else did_you_mean(name, known)
+    if method := called.get(name.lower()):
+        return f"unknown method {name!r}: did you mean {method}?"
+    return unknown_method(name, known)
 
 
 def merge(settings: Iterable[Overrides], kind: Kind) -> Overrides:

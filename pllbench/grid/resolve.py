@@ -87,7 +87,7 @@ def annotator_run(spec: RunSpec, info: DatasetInfo, seed: int = 0) -> RunSpec:
             "epochs": spec.candidates.annotator_epochs,
         }
     )
-    run = resolve(cell, [*protocol.settings_of(cell), asked], info)
+    run = resolve(cell, [*protocol.applicable_settings(cell), asked], info)
     return run.model_copy(update={"seed": seed})
 
 

@@ -29,7 +29,7 @@ _NOTES = (
 """How to read a comparison."""
 
 _PAGE_NOTES = (
-    "Made from the records by: pllbench table --compare paper --format markdown.",
+    "Made from the records: every table of the paper of which something has run.",
     "A table of which nothing has run has its line in the first table and no section.",
     "The paper's figures print no numbers: the benchmarks noise_rates and tau are not here.",
 )

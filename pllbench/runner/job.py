@@ -96,7 +96,7 @@ def execute(
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
     if dataset is None:
-        dataset = dataset_of(job)
+        dataset = job_dataset(job)
     annotation = _annotation(job, dataset, device, on_epoch)
     logits = annotation.logits if annotation else None
     task = make_task(spec, dataset, device, noisy=options.noisy, logits=logits)
@@ -137,7 +137,7 @@ def _annotation(
         return annotate(job.spec, dataset, device, Path(folder), on_epoch)
 
 
-def dataset_of(job: Job) -> Dataset:
+def job_dataset(job: Job) -> Dataset:
     """The data set of `job`."""
     digest = files_digest(job.data, job.options.data_dir)
     return _load(job.data, job.options.data_dir, job.options.noisy, digest)
@@ -156,7 +156,7 @@ def _resolve(device: str) -> str:
 
 
 def _peak_memory_mib(device: torch.device) -> float | None:
-    """The GPU's peak in this run, else the peak of this process; None where nobody counts it."""
+    """The GPU's peak in this run, else the peak of this process; None where it is not counted."""
     if device.type == "cuda":
         return round(torch.cuda.max_memory_allocated(device) / 2**20, 1)
     if sys.platform == "win32":

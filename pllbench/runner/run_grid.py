@@ -151,7 +151,7 @@ class _Grid:
         options = self.options
         for run in pending:
             run_id = run.spec.run_id
-            workspace = Workspace.of(options.results, run_id)
+            workspace = Workspace.for_run(options.results, run_id)
             if run_id in self._seen_elsewhere and workspace.state() == "failed":
                 self._count_failure(run, workspace.reason())
                 continue

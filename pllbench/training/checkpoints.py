@@ -1,6 +1,6 @@
 """Checkpoints of one run: everything that training between two epochs depends on.
 
-Random streams are seeded anew at each epoch from the run's seed, so no generator's state is needed.
+Random streams are seeded at each epoch from the run's seed, so no generator's state is needed.
 """
 
 import hashlib

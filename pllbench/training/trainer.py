@@ -89,6 +89,7 @@ def train(
 
     Raises:
         FloatingPointError: a loss was not finite, or a score NaN; epoch and step are named.
+        ValueError: pseudo labels were not one a row.
         Interrupted: `on_epoch` asked to stop; the state was saved.
     """
     device, clock = task.x.device, time.perf_counter()
@@ -168,7 +169,7 @@ def _restore(state: State, method: Method[Any], optimizer: SGD, checkpoints: Che
     except (RuntimeError, ValueError, KeyError) as error:  # its code has changed, its version not
         raise ValueError(
             "the checkpoint does not fit the method any more: moved to "
-            f"{checkpoints.quarantine()}; the next try starts anew"
+            f"{checkpoints.quarantine()}; the next try starts from the beginning"
         ) from error
 
 
@@ -239,7 +240,10 @@ def _noise_columns(pseudo: Tensor, y: Tensor, task: Task) -> dict[str, float]:
         ValueError: they are not one class a row.
     """
     num_classes = task.candidates.shape[1]
-    if pseudo.shape != y.shape or not ((pseudo >= 0) & (pseudo < num_classes)).all():
+    if pseudo.shape != y.shape:
+        shape = tuple(pseudo.shape)
+        raise ValueError(f"pseudo labels of shape {shape} for {len(y)} rows, not one a row")
+    if not ((pseudo >= 0) & (pseudo < num_classes)).all():
         raise ValueError(f"pseudo labels must be one of the classes 0..{num_classes - 1} a row")
     wrong, disagreeing = noise_rates(pseudo, y, num_classes)
     return {"class_noise": wrong, "pairwise_noise": disagreeing}

@@ -12,13 +12,6 @@ DIGITS = "9" * 5000
 """More digits than Python reads."""
 
 
-@pytest.fixture
-def current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 GRID = '[[grid]]\nmethods = "cc"\ndatasets = "digits"\n'
 SETTING = f"{GRID}[[setting]]\n"
 VARIANT = f'{GRID}[variants.mine]\nbase = "cc"\nlabel = "Mine"\n'

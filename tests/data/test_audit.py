@@ -121,7 +121,7 @@ def test_a_missing_file_and_a_process_that_needs_an_annotator_are_refused(tmp_pa
     with pytest.raises(ValueError, match="data set 'italian': no file"):
         audit_dataset(DATASETS["italian"], tmp_path, SetsSpec(), seed=0)
     sets = SetsSpec(CandidateSpec(process="instance", q=0.5))
-    with pytest.raises(ValueError, match="process instance needs an annotator, which `run` trains"):
+    with pytest.raises(ValueError, match="process instance needs an annotator, which a run trains"):
         audit_dataset(DIGITS, tmp_path, sets, seed=0)
 
 

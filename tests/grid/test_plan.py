@@ -92,6 +92,12 @@ def test_a_method_is_found_by_how_it_is_printed() -> None:
         runs(methods=("PiCO+",))
 
 
+def test_rates_are_rounded_as_specs_hold_them() -> None:
+    assert [run.spec.q for run in runs(methods=("rc",), q=(0.1 + 0.2,), seeds=(0,))] == [0.3]
+    wanted = Selection(benchmark=DIGITS, q=(1 - 0.9,))  # 0.09999999999999998
+    assert [run.spec.q for run in plan(wanted)] == [0.1]
+
+
 def test_order_of_the_request_changes_no_run() -> None:
     one = runs(methods=("rc", "cc"), q=(0.1, 0.3), seeds=(0, 1))
     other = runs(methods=("cc", "rc"), q=(0.3, 0.1), seeds=(1, 0))

@@ -166,6 +166,6 @@ def test_pruned_and_annotated_sets_are_columns_of_their_own() -> None:
 
 
 def test_a_filter_takes_imbalances() -> None:
-    kept = Filter(Selection(imbalance=(10.0, 20.0)), PROTOCOL)
+    kept = Filter(Selection(imbalance=(10.0, 20.0)))
     allowed = [kept.allows(make_spec(imbalance=ratio)) for ratio in (1.0, 10.0, 20.0, 50.0)]
     assert allowed == [False, True, True, False]

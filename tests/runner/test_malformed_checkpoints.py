@@ -41,7 +41,7 @@ CHECKPOINTS: dict[str, Callable[[bytes], bytes]] = {
 def test_malformed_checkpoints(results: Path, kind: str) -> None:
     runs = make_plan([make_spec("cc", train={"epochs": 3})])
     run_id = runs[0].spec.run_id
-    path = Workspace.of(results, run_id).checkpoint
+    path = Workspace.for_run(results, run_id).checkpoint
     made_by = origin_id(runs[0].spec, None)
     Checkpoints(path, made_by).save(State(1, {}, {}, {"accuracy": [0.5]}, [], 1.5))
     path.write_bytes(CHECKPOINTS[kind](path.read_bytes()))

@@ -224,7 +224,7 @@ def test_unfinished_work_does_not_go_on_under_another_origin(
         [found] = plan(Selection(methods=("average",), q=(0.3,), seeds=(0,), flags=flags))
         return found
 
-    checkpoint = Workspace.of(options.results, one().spec.run_id).checkpoint
+    checkpoint = Workspace.for_run(options.results, one().spec.run_id).checkpoint
     checkpoint.parent.mkdir(parents=True)
     with pytest.raises(Interrupted):
         execute(Job(one().spec, one().data, options, checkpoint), lambda _: False)

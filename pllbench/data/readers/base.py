@@ -135,11 +135,11 @@ def as_features(values: Array, where: str) -> Tensor:
 
 
 def raise_for_rows(bad: npt.ArrayLike, where: str, what: str) -> None:
-    """Raise ValueError for the first row that is marked in `bad` [N] bool."""
-    marked = np.asarray(bad)  # a tensor's size is no number
-    rows = np.flatnonzero(marked)
+    """Raise ValueError for the first row that is true in `bad` [N] bool."""
+    is_bad = np.asarray(bad)  # a tensor's size is no number
+    rows = np.flatnonzero(is_bad)
     if len(rows):
-        share = f"{len(rows)} of {marked.size} rows"
+        share = f"{len(rows)} of {is_bad.size} rows"
         raise ValueError(f"{where}: row {rows[0]} (counted from 0) {what} ({share})")
 
 

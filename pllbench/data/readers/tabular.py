@@ -101,7 +101,7 @@ def read_mat_file(path: Path, info: DatasetInfo) -> Dataset:
     content = _load_mat(path, info)
     for key in MAT_KEYS if info.real_candidates else MAT_KEYS[:2]:
         if key not in content:
-            raise ValueError(f"{path}: no variable `{key}` in it; {_mend(info, f'store `{key}`')}")
+            raise ValueError(f"{path}: no variable `{key}` in it; {_cure(info, f'store `{key}`')}")
     x = as_features(as_matrix(content["data"], f"{path}: `data`"), f"{path}: `data`")
     target = _indicators(content["target"], len(x), f"{path}: `target`")
     candidates = None
@@ -129,7 +129,7 @@ def _load_mat(path: Path, info: DatasetInfo) -> Mapping[str, Any]:
     except Exception as error:  # a cut-off file surfaces as any of a dozen kinds
         raise ValueError(
             f"{path}: not a .mat file, or cut off ({short_message(error)}); "
-            f"{_mend(info, 'save it again')}"
+            f"{_cure(info, 'save it again')}"
         ) from error
     return content
 
@@ -152,8 +152,8 @@ def _load_hdf5(path: Path, reason: Exception) -> Mapping[str, Any]:
         ) from error
 
 
-def _mend(info: DatasetInfo, custom: str) -> str:
-    """What to do about a file: get it where it comes from, or mend it where it is one's own."""
+def _cure(info: DatasetInfo, custom: str) -> str:
+    """What to do about a file: get it where it comes from, or correct one's own."""
     return custom if info.path else f"get it from {info.source}"
 
 

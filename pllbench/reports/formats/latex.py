@@ -262,9 +262,9 @@ def _number(cell: TextCell) -> str:
     """The text of a cell; negative numbers have a minus, and missing ones a dash."""
     missing, rest = MISSING * cell.text.startswith(MISSING), cell.text.removeprefix(MISSING)
     text = missing + _NEGATIVE.sub("$-$", escape_latex(rest))
-    marked = f"{_MARKS[cell.mark]}{{{text}}}" if cell.mark else text
+    emphasised = f"{_MARKS[cell.mark]}{{{text}}}" if cell.mark else text
     note = rf" {{\scriptsize({escape_latex(cell.note)})}}" if cell.note else ""
-    return f"{marked}{note}"
+    return f"{emphasised}{note}"
 
 
 def _line(parts: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""Standard output and error that are cut off, closed, or of a small encoding."""
+"""The console: standard output and error that are cut off, closed, or of a small encoding."""
 
 import os
 import shlex
@@ -21,13 +21,13 @@ def shell(command: str, results: Path, **environment: str) -> subprocess.Complet
     )
 
 
-def test_a_grid_goes_on_when_nobody_reads_its_output(tmp_path: Path) -> None:
+def test_a_grid_goes_on_when_its_reader_has_gone(tmp_path: Path) -> None:
     answer = shell(f"PLL {RUN} RESULTS 2>&1 | head -1; exit ${{PIPESTATUS[0]}}", tmp_path)
     assert answer.returncode == 0
     assert len(read_records(tmp_path)[0]) == 2
 
 
-def test_a_failed_grid_says_so_although_nobody_reads_its_output(tmp_path: Path) -> None:
+def test_a_failed_grid_says_so_although_its_reader_has_gone(tmp_path: Path) -> None:
     failing = f"{RUN} RESULTS --timeout 0.01"
     answer = shell(f"PLL {failing} 2>&1 | true; exit ${{PIPESTATUS[0]}}", tmp_path)
     assert answer.returncode == 1
