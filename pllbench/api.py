@@ -1,7 +1,7 @@
 """What Python and the command line call: execute runs, load finished ones, show what they say."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,9 +17,11 @@ from pllbench.reports.selection_rules import report_rules
 from pllbench.reports.table import Table
 from pllbench.results import records
 from pllbench.results.curves import Curves, read_curves
+from pllbench.results.filter import Filter, further_seeds, is_planned
 from pllbench.results.model_selection import DEFAULT_RULE, RULES, Select
-from pllbench.results.records import Record, Unreadable
-from pllbench.validation import FieldError, did_you_mean
+from pllbench.results.records import Record
+from pllbench.results.status import Status, folder_status, selection_status
+from pllbench.validation import FieldError
 
 if TYPE_CHECKING:
     from pllbench.runner.engine import Engine
@@ -27,88 +29,8 @@ if TYPE_CHECKING:
     from pllbench.runner.progress import Observer
     from pllbench.runner.run_grid import GridSummary
 
-ENGINES = ("local", "ray")
-DEVICES = ("auto", "cpu", "cuda")
-
 REPRODUCTION: tuple[Select, ...] = ("last10", "last")
 """Rules under which the paper's numbers are compared: our headline, and what its digits fit."""
-
-
-@dataclass(frozen=True, slots=True)
-class EngineOptions:
-    """Where runs are executed, and how many at a time.
-
-    Attributes:
-        name: `local`, worker processes on this machine, or `ray`, a cluster.
-        device: auto, cpu or cuda.
-        jobs: runs at a time; None: one a core, one on a GPU, what a cluster holds.
-        timeout: seconds after which a run fails; None for no limit.
-        address: of the Ray cluster; None: RAY_ADDRESS, else one is started here.
-        gpus_per_run: share of a GPU, on Ray; None: a whole one where there are any.
-    """
-
-    name: str = "local"
-    device: str = "auto"
-    jobs: int | None = None
-    timeout: float | None = None
-    address: str | None = None
-    gpus_per_run: float | None = None
-
-
-def require_engine_options(options: EngineOptions) -> None:
-    """Check the options of an engine without opening it.
-
-    Raises:
-        FieldError: an option is unknown, or belongs to another engine.
-    """
-    for name, value, known in (
-        ("engine", options.name, ENGINES),
-        ("device", options.device, DEVICES),
-    ):
-        if value not in known:
-            raise FieldError(name, did_you_mean(value, known), value)
-    for name in ("address", "gpus_per_run"):
-        if options.name != "ray" and getattr(options, name) is not None:
-            raise FieldError(name, "only with engine ray")
-    if options.timeout is not None and options.timeout <= 0:
-        raise FieldError("timeout", "must be more than 0 seconds", f"{options.timeout:g}")
-
-
-def open_engine(options: EngineOptions) -> "Engine":
-    """The engine that `options` describe; a context manager, whose end closes it.
-
-    Raises:
-        FieldError: as `require_engine_options`; or there is no GPU, no Ray, no cluster.
-    """
-    require_engine_options(options)
-    if options.name == "ray":
-        return _ray_engine(options)
-    import torch
-
-    from pllbench.runner.local_engine import LocalEngine, num_cores
-
-    has_gpu = torch.cuda.is_available()
-    if options.device == "cuda" and not has_gpu:
-        raise FieldError("device", "no CUDA device here; use cpu", "cuda")
-    on_gpu = options.device != "cpu" and has_gpu
-    return LocalEngine(options.jobs or (1 if on_gpu else num_cores()), options.timeout)
-
-
-def _ray_engine(options: EngineOptions) -> "Engine":
-    try:
-        from pllbench.runner.ray_engine import RayEngine
-    except ModuleNotFoundError as error:
-        if error.name != "ray":
-            raise
-        message = "Ray is not installed; pip install 'pllbench[ray]'"
-        raise FieldError("engine", message, "ray") from error
-    return RayEngine(
-        address=options.address,
-        device=options.device,
-        jobs=options.jobs,
-        timeout=options.timeout,
-        gpus_per_run=options.gpus_per_run,
-    )
 
 
 def run(
@@ -129,23 +51,59 @@ def run(
     return run_grid(planned, engine, options, observer or Observer())
 
 
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A record, and the results folder that it is in."""
+
+    record: Record
+    folder: Path
+
+
 @dataclass(frozen=True)
 class Results:
-    """The records of a results folder, and the selection that they are shown by.
+    """Finished runs, and the selection that they are shown by.
 
     Attributes:
-        folder: the results folder.
-        records: all of the folder.
-        unreadable: files there that are no readable records.
+        folders: results folders, named in errors.
+        stored: the records of the folders, of a filter those that it allows.
+        uncounted: why files there are not counted, a line each.
         selection: what is asked for.
-        planned: its runs; None for all records of the folder.
+        planned: its runs; None for all of `stored`.
     """
 
-    folder: Path
-    records: Sequence[Record]
-    unreadable: Sequence[Unreadable] = ()
+    folders: Sequence[Path]
+    stored: Sequence[Stored]
+    uncounted: Sequence[str] = ()
     selection: Selection = field(default_factory=Selection)
     planned: Sequence[PlannedRun] | None = None
+
+    @property
+    def _where(self) -> str:
+        return ", ".join(map(str, self.folders))
+
+    @property
+    def records(self) -> list[Record]:
+        """The records alone."""
+        return [one.record for one in self.stored]
+
+    def select(self, selection: Selection) -> "Results":
+        """The part of these records that a selection asks for; see `load`.
+
+        Raises:
+            ValueError: the selection is wrong, or nothing here meets it.
+        """
+        if is_planned(selection):
+            planned = plan(selection)
+            if not selection.benchmark and not selection.seeds:
+                planned += further_seeds(planned, self.records)
+            return replace(self, selection=selection, planned=planned)
+        wanted = Filter(selection, selection.protocol)
+        allowed = tuple(one for one in self.stored if wanted.allows(one.record.spec))
+        if self.stored and not allowed:
+            nearest = wanted.nearest(self.records)
+            hint = f"; {nearest} is there" if nearest else ""
+            raise ValueError(f"none of the {len(self.stored)} runs here meets the selection{hint}")
+        return replace(self, stored=allowed, selection=selection)
 
     @cached_property
     def protocol(self) -> Protocol:
@@ -167,8 +125,9 @@ class Results:
             ValueError: the file of a run is damaged, or of another length.
         """
         columns: dict[str, Curves] = {}
+        folders = {one.record.run_id: one.folder for one in self.stored}
         for record in self.finished:
-            path = records.record_path(self.folder, record.spec)
+            path = records.record_path(folders[record.run_id], record.spec)
             columns[record.run_id] = read_curves(path)
             length, epochs = len(columns[record.run_id]["accuracy"]), record.spec.train.epochs
             if length != epochs:
@@ -182,10 +141,10 @@ class Results:
             ValueError: there is nothing to show.
         """
         if not self.records:
-            raise FieldError("results", "no records there; is it another folder?", self.folder)
+            raise FieldError("results", "no records there; is it another folder?", self._where)
         if self.planned is not None and not self.finished:
             raise ValueError(
-                f"{self.folder}: none of the {len(self.planned)} runs of this selection is done "
+                f"{self._where}: none of the {len(self.planned)} runs of this selection is done "
                 f"({len(self.records)} other records)"
             )
         benchmark = self.selection.benchmark
@@ -240,7 +199,7 @@ class Results:
         for name in published.table_names():
             benchmark = load_benchmark(name)
             selection = Selection(benchmark=benchmark)
-            part = Results(self.folder, self.records, (), selection, plan(selection))
+            part = replace(self, selection=selection, planned=plan(selection))
             entries = published.load_table(name)
             if part.finished:
                 comparisons = published.compare([part.table(rule) for rule in rules], entries)
@@ -254,16 +213,51 @@ class Results:
         return reproduction.report_comparison(parts, title="Reproduction of the AsyCo paper")
 
 
-def load(folder: Path, selection: Selection | None = None) -> Results:
-    """The records of a results folder; those of a selection are shown, without one all of them.
+def load(*folders: Path, selection: Selection | None = None) -> Results:
+    """The records of results folders, read together.
+
+    A selection that names a benchmark, or methods and data sets, is planned: its cells say what is
+    missing, and without seeds of its own they show all that are there. Any other selection is a
+    filter over the records that are there.
+
+    Raises:
+        FieldError: there is no such folder.
+        ValueError: the selection is wrong, or finds nothing.
+    """
+    stored: dict[str, Stored] = {}
+    uncounted: list[str] = []
+    for folder in folders:
+        if not folder.is_dir():
+            raise FieldError("results", "no such folder", folder)
+        found, unreadable = records.read_records(folder)
+        uncounted += [file.reason for file in unreadable]
+        for record in found:
+            first = stored.setdefault(record.run_id, Stored(record, folder))
+            if (first.record.spec, first.record.result) != (record.spec, record.result):
+                path = records.record_path(folder, record.spec)
+                uncounted.append(f"{path}: not equal to the run of this id in {first.folder}")
+    everything = Results(folders, tuple(stored.values()), tuple(uncounted))
+    return everything if selection is None else everything.select(selection)
+
+
+def status(*folders: Path, selection: Selection | None = None) -> Status:
+    """How many runs are done, failed, running and missing; selections as in `load`.
 
     Raises:
         FieldError: there is no such folder.
         ValueError: the selection is wrong.
     """
-    if not folder.is_dir():
-        raise FieldError("results", "no such folder", folder)
-    found, unreadable = records.read_records(folder)
     if selection is None:
-        return Results(folder, found, unreadable)
-    return Results(folder, found, unreadable, selection, plan(selection))
+        return folder_status(folders)
+    if not is_planned(selection):
+        return folder_status(folders, Filter(selection, selection.protocol))
+    planned = plan(selection)
+    if not selection.benchmark and not selection.seeds:
+        there = [
+            record
+            for folder in folders
+            if folder.is_dir()
+            for record in records.read_records(folder)[0]
+        ]
+        planned += further_seeds(planned, there)
+    return selection_status(planned, folders)

@@ -75,9 +75,9 @@ def same(one: Path, other: Path) -> bool:
     )
 
 
-def on_lost(*methods: str, results: Path, epochs: int = 4) -> list[object]:
-    """Selection of runs on the small data set, at seed 0."""
-    found: list[object] = ["--methods", ",".join(methods), "--datasets", "lost", "--seeds", "0,"]
+def on_lost(*methods: str, results: Path, epochs: int = 4, seeds: object = "0,") -> list[object]:
+    """Selection of runs on the small data set."""
+    found: list[object] = ["--methods", ",".join(methods), "--datasets", "lost", "--seeds", seeds]
     return [*found, "--epochs", epochs, "--train", "batch_size=16", "--results", results]
 
 

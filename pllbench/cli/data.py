@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 from pydantic import ValidationError
 
-from pllbench.cli.selection import DataDir, Json, candidate_setting
+from pllbench.cli.parsing import candidate_setting
+from pllbench.cli.selection import DataDir, Json
 from pllbench.data.catalogue import DatasetInfo
 from pllbench.data.custom import find_dataset
 from pllbench.grid.protocol import DEFAULT_RATES, default_protocol

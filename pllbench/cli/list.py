@@ -9,7 +9,7 @@ from typing import Annotated, Literal, get_args
 
 import typer
 
-from pllbench.cli.selection import Json, ResultsDir
+from pllbench.cli.selection import Json
 from pllbench.data.catalogue import DATASETS
 from pllbench.grid import protocol
 from pllbench.grid.benchmark import benchmark_names, load_benchmark
@@ -82,7 +82,9 @@ def _benchmarks(results: Path) -> list[ListRow]:
 
 def list_(
     what: Annotated[Listed, typer.Argument()],
-    results: ResultsDir = Path("results"),
+    results: Annotated[
+        Path, typer.Option("--results", help="Folder of records.", metavar="DIR")
+    ] = Path("results"),
     as_json: Json = False,
 ) -> None:
     """List what the command line can name."""

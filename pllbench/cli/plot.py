@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from pllbench.cli.selection import Output, ResultsDir, SelectionFlags
+from pllbench.cli.selection import Output, ResultsDirs, SelectionFlags
 from pllbench.results.model_selection import DEFAULT_RULE, Select
 
 Plot = Literal["accuracy", "hparam", "noise", "curves", "ranks"]
@@ -14,7 +14,7 @@ Plot = Literal["accuracy", "hparam", "noise", "curves", "ranks"]
 def plot(
     flags: SelectionFlags,
     kind: Annotated[Plot, typer.Argument(help="What to plot.")],
-    results: ResultsDir = Path("results"),
+    results: ResultsDirs = [Path("results")],
     select: Annotated[
         Select, typer.Option("--select", help="Rule that turns a run into one accuracy.")
     ] = DEFAULT_RULE,

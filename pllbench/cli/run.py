@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from pllbench.cli.console import FAILED, INTERRUPTED, print_error, show_report, write
-from pllbench.cli.selection import DataDir, ResultsDir, SelectionFlags
+from pllbench.cli.selection import DataDir, ResultsDirs, SelectionFlags
+from pllbench.validation import FieldError
 
 if TYPE_CHECKING:
     from pllbench.grid.plan import PlannedRun
@@ -49,7 +50,7 @@ def run(
         float | None,
         typer.Option("--gpus-per-run", min=0, max=1, help="With Ray; 1 where there are GPUs."),
     ] = None,
-    results: ResultsDir = Path("results"),
+    results: ResultsDirs = [Path("results")],
     data_dir: DataDir = Path("data"),
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the runs and their settings only.")
@@ -60,17 +61,20 @@ def run(
 
     from pllbench import api
     from pllbench.runner.job import RunOptions
+    from pllbench.runner.open_engine import EngineOptions, open_engine, require_engine_options
     from pllbench.runner.progress import Display
 
-    where = api.EngineOptions(engine, device, jobs, timeout, address, gpus_per_run)
-    api.require_engine_options(where)
+    where = EngineOptions(engine, device, jobs, timeout, address, gpus_per_run)
+    require_engine_options(where)
+    if len(results) > 1:
+        raise FieldError("results", "run writes into one folder")
     planned = flags.planned()
     if dry_run:
-        show_plan(planned, results)
+        show_plan(planned, results[0])
         return
     display = Display(Console(stderr=True))
-    options = RunOptions(results, data_dir, device, noisy_candidates, checkpoint_every)
-    with api.open_engine(where) as executing, _interruptible(executing, display):
+    options = RunOptions(results[0], data_dir, device, noisy_candidates, checkpoint_every)
+    with open_engine(where) as executing, _interruptible(executing, display):
         summary = api.run(planned, executing, options, display)
     if summary.done or summary.skipped:
         from pllbench.reports.report import report_table

@@ -1,9 +1,7 @@
 """Command-line flags that select runs, and what they mean."""
 
 import inspect
-import re
-import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import wraps
@@ -11,19 +9,32 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
-from pydantic import ConfigDict, JsonValue, TypeAdapter, ValidationError
+from pydantic import JsonValue
 
 from pllbench.cli.console import warn_uncounted
+from pllbench.cli.parsing import (
+    candidate_setting,
+    key_value,
+    names,
+    noise_rate,
+    paths,
+    require_valid,
+    seeds,
+)
 from pllbench.grid.benchmark import load_benchmark
 from pllbench.grid.plan import PlannedRun, Selection, plan
 from pllbench.grid.protocol import Setting, When
-from pllbench.spec import CandidateSpec, TrainSpec, ViewSpec, round_rate, takes_rate
-from pllbench.validation import FieldError, StrictModel, one_line
+from pllbench.spec import TrainSpec, ViewSpec
+from pllbench.validation import FieldError
 
 if TYPE_CHECKING:
     from pllbench.api import Results
+    from pllbench.results.status import Status
 
-ResultsDir = Annotated[Path, typer.Option("--results", help="Folder of records.", metavar="DIR")]
+ResultsDirs = Annotated[
+    list[Path],
+    typer.Option("--results", help="Folder of records; several are read together.", metavar="DIR"),
+]
 DataDir = Annotated[
     Path, typer.Option("--data-dir", help="Folder of the data sets.", envvar="PLLBENCH_DATA")
 ]
@@ -31,7 +42,6 @@ Output = Annotated[Path | None, typer.Option("--output", help="File to write.", 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 _PANEL = "Selection"
-_VALUE: TypeAdapter[JsonValue] = TypeAdapter(JsonValue, config=ConfigDict(allow_inf_nan=False))
 
 
 def _option(*names: str, text: str, metavar: str | None = None) -> Any:
@@ -40,25 +50,33 @@ def _option(*names: str, text: str, metavar: str | None = None) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class SelectionFlags:
-    """The flags shared by run, status, table and plot, as typed."""
+    """The flags shared by run, status, table and plot, as typed; repeated ones add up."""
 
     benchmark: Annotated[
         str | None, _option("--benchmark", text="A benchmark's name, or a TOML file.")
     ] = None
     methods: Annotated[
-        str | None, _option("--methods", text="Methods and variants: a,b", metavar="NAMES")
+        list[str] | None, _option("--methods", text="Methods and variants: a,b", metavar="NAMES")
     ] = None
     datasets: Annotated[
-        str | None, _option("--datasets", text="Data sets, or paths of your own.", metavar="NAMES")
+        list[str] | None,
+        _option("--datasets", text="Data sets, or paths of your own.", metavar="NAMES"),
     ] = None
     candidates: Annotated[
         str | None,
         _option("--candidates", text="PROCESS, or PROCESS:key=value,...", metavar="PROCESS"),
     ] = None
-    q: Annotated[str | None, _option("--q", text="Noise rates: 0.1,0.3", metavar="RATES")] = None
+    q: Annotated[list[str] | None, _option("--q", text="Noise rates: 0.1,0.3", metavar="RATES")] = (
+        None
+    )
     seeds: Annotated[
-        str | None,
-        _option("--seeds", text="A number of seeds (3), or seeds: 0,1,2 or 7,", metavar="SEEDS"),
+        list[str] | None,
+        _option(
+            "--seeds",
+            text="A number of seeds (3), or seeds: 0,1,2 or 7, - run takes 3 where none are given, "
+            "the other commands all that are there.",
+            metavar="SEEDS",
+        ),
     ] = None
     epochs: Annotated[int | None, _option("--epochs", text="Length of a run.")] = None
     network: Annotated[str | None, _option("--network", text="Network of all methods.")] = None
@@ -93,9 +111,9 @@ class SelectionFlags:
         return Selection(
             benchmark=None if self.benchmark is None else load_benchmark(self.benchmark),
             methods=names(self.methods, "--methods"),
-            datasets=names(self.datasets, "--datasets"),
+            datasets=paths(self.datasets),
             q=tuple(noise_rate(text) for text in names(self.q, "--q")),
-            seeds=() if self.seeds is None else seeds(self.seeds),
+            seeds=tuple(dict.fromkeys(seed for text in self.seeds or () for seed in seeds(text))),
             flags=tuple(self._settings()),
         )
 
@@ -108,8 +126,8 @@ class SelectionFlags:
         with self._named():
             return plan(self.selection())
 
-    def load(self, folder: Path) -> "Results":
-        """The finished runs of what they select, of the whole folder without flags.
+    def load(self, folders: Sequence[Path]) -> "Results":
+        """The finished runs of what they select, of the whole folders without flags.
 
         Files that are no readable records are named on standard error.
 
@@ -119,9 +137,20 @@ class SelectionFlags:
         from pllbench import api
 
         with self._named():
-            loaded = api.load(folder, self.selection() if self.given else None)
-        warn_uncounted(file.reason for file in loaded.unreadable)
+            loaded = api.load(*folders, selection=self.selection() if self.given else None)
+        warn_uncounted(loaded.uncounted)
         return loaded
+
+    def status(self, folders: Sequence[Path]) -> "Status":
+        """The state of the runs that they select, of all that have left a trace without flags.
+
+        Raises:
+            ValueError: the selection is wrong, or there is no such folder.
+        """
+        from pllbench import api
+
+        with self._named():
+            return api.status(*folders, selection=self.selection() if self.given else None)
 
     @contextmanager
     def _named(self) -> Iterator[None]:
@@ -192,100 +221,3 @@ def with_selection(command: Callable[..., None]) -> Callable[..., None]:
     vars(wrapper)["__signature__"] = signature
     wrapper.__annotations__ = {p.name: p.annotation for p in signature.parameters.values()}
     return wrapper
-
-
-def require_valid(values: Mapping[str, object], model: type[StrictModel], flag: str) -> None:
-    """Raise ValueError, naming the flag, if `values` are no fields of `model` or do not fit them.
-
-    The resolved run is validated again; here the flag is known.
-    """
-    try:
-        model.parse(values)
-    except ValidationError as error:
-        raise ValueError(one_line(error, flag, model)) from error
-
-
-def names(text: str | None, flag: str) -> tuple[str, ...]:
-    """A comma-separated list; repeated entries count once, None is no entry.
-
-    Raises:
-        ValueError: an entry is empty.
-    """
-    parts = [] if text is None else [part.strip() for part in text.split(",")]
-    if "" in parts:
-        raise ValueError(f"{flag} {text}: an entry is empty")
-    return tuple(dict.fromkeys(parts))
-
-
-def noise_rate(text: str) -> float:
-    """A noise rate.
-
-    Raises:
-        ValueError: not a number in [0, 1].
-    """
-    try:
-        value = float(text)
-    except ValueError:
-        value = float("nan")
-    if not 0 <= value <= 1:
-        raise ValueError(f"--q {text}: must be a number from 0 to 1")
-    return round_rate(value)
-
-
-def seeds(text: str) -> tuple[int, ...]:
-    """`3` is the seeds 0, 1, 2; `0,1,2` and `7,` are themselves.
-
-    Raises:
-        ValueError: not whole numbers from 0, or none.
-    """
-    parts = [part.strip() for part in text.removesuffix(",").split(",")]
-    if not all(re.fullmatch(r"[0-9]{1,100}", part) for part in parts):
-        raise ValueError(f"--seeds {text}: must be a number of seeds (3), or seeds (0,1,2 or 7,)")
-    numbers = [int(part) for part in parts]
-    if "," in text:
-        return tuple(dict.fromkeys(numbers))
-    if not 1 <= numbers[0] <= 10_000:
-        raise ValueError(f"--seeds {text}: a number of seeds is from 1 to 10000; seed 7 is '7,'")
-    return tuple(range(numbers[0]))
-
-
-def key_value(text: str, flag: str) -> tuple[str, JsonValue]:
-    """KEY=VALUE; a value is read as TOML (numbers, true, lists), else as text.
-
-    Raises:
-        ValueError: there is no key or no value, or the value is a date, NaN or infinite.
-    """
-    key, equals, value = text.partition("=")
-    if not (key.strip() and equals and value.strip()):
-        raise ValueError(f"{flag} {text}: must be KEY=VALUE")
-    try:
-        return key.strip(), _VALUE.validate_python(_as_toml(value))
-    except ValidationError as error:
-        raise ValueError(f"{flag} {text}: must be a finite number, true, false or text") from error
-
-
-def _as_toml(value: str) -> object:
-    """What a TOML file would hold as this value; the text itself where it is not one value."""
-    try:
-        found = tomllib.loads(f"value = {value}")
-    except (ValueError, RecursionError):  # also of thousands of digits or brackets
-        found = {}
-    return found["value"] if found.keys() == {"value"} else value.strip()
-
-
-def candidate_setting(text: str) -> Setting:
-    """PROCESS or PROCESS:key=value,... as a setting.
-
-    Raises:
-        ValueError: an unknown process, key or value; or process or q among the keys.
-    """
-    process, colon, options = text.partition(":")
-    listed = names(options if colon else None, "--candidates")
-    values = dict(key_value(part, "--candidates") for part in listed)
-    for key, place in (("process", "before the colon"), ("q", "in --q")):
-        if key in values:
-            raise ValueError(f"--candidates {text}: {key} does not belong there but {place}")
-    values["process"] = process
-    rate: dict[str, JsonValue] = {"q": 0.5} if takes_rate(values) else {}
-    require_valid(values | rate, CandidateSpec, f"--candidates {text}")
-    return Setting(reason=f"--candidates {text}", candidates=values)

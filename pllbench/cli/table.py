@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pllbench.cli.selection import Output, ResultsDir, SelectionFlags
+from pllbench.cli.selection import Output, ResultsDirs, SelectionFlags
 from pllbench.results.model_selection import DEFAULT_RULE, Select
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ Source = Literal["paper"]
 
 def table(
     flags: SelectionFlags,
-    results: ResultsDir = Path("results"),
+    results: ResultsDirs = [Path("results")],
     form: Annotated[TableFormat, typer.Option("--format")] = "rich",
     select: Annotated[
         Literal[Select, "all"] | None,

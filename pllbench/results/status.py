@@ -8,6 +8,7 @@ from statistics import fmean
 
 from pllbench.grid.plan import PlannedRun
 from pllbench.results import records
+from pllbench.results.filter import Filter
 from pllbench.results.records import Record, Unreadable
 from pllbench.results.workspace import Workspace
 from pllbench.spec import RunSpec
@@ -22,7 +23,7 @@ class Status:
         done: runs with a record.
         failed: runs whose last try failed.
         running: runs that a process works on.
-        missing: the others.
+        missing: the others; None where a filter does not say which runs there ought to be.
         failures: name and reason of each failed run.
         unreadable: why records of the folder are not counted.
     """
@@ -30,7 +31,7 @@ class Status:
     done: int
     failed: int
     running: int
-    missing: int
+    missing: int | None
     failures: tuple[tuple[str, str], ...] = ()
     unreadable: tuple[str, ...] = ()
 
@@ -78,54 +79,73 @@ def _kind(spec: RunSpec) -> tuple[str, str, str]:
     return spec.method, spec.dataset, spec.train.network
 
 
-def selection_status(planned: Sequence[PlannedRun], results: Path) -> Status:
+def selection_status(planned: Sequence[PlannedRun], folders: Sequence[Path]) -> Status:
     """The state of every planned run."""
-    found, unreadable = records.read_records(results)
-    done = {record.run_id for record in found}
+    done, unreadable = _done([folder for folder in folders if folder.is_dir()])
     failures: list[tuple[str, str]] = []
     states: Counter[str] = Counter()
     for run_id, run in {run.spec.run_id: run for run in planned}.items():  # rows may share runs
-        space = Workspace.of(results, run_id)
-        state = "done" if run_id in done else space.state()
+        states_here = {f: Workspace.of(f, run_id) for f in folders}
+        state = "done" if run_id in done else "missing"
+        for space in states_here.values() if state == "missing" else ():
+            state = space.state()
+            if state == "failed":
+                failures.append((run.title, space.reason()))
+            if state != "missing":
+                break
         states[state] += 1
-        if state == "failed":
-            failures.append((run.title, space.reason()))
-    return _status(states, failures, unreadable)
+    return _status(states, failures, unreadable, states["missing"])
 
 
-def folder_status(results: Path) -> Status:
-    """The state of every run that has left a trace in the results folder.
+def folder_status(folders: Sequence[Path], wanted: Filter | None = None) -> Status:
+    """The state of every run that has left a trace in the results folders and that `wanted` allows.
+
+    Which further runs there ought to be, a filter does not say.
 
     Raises:
-        ValueError: there is no such folder.
+        FieldError: there is no such folder.
     """
-    if not results.is_dir():
-        raise FieldError("results", "no such folder", results)
-    found, unreadable = records.read_records(results)
+    done, unreadable = _done(folders)
+    states: Counter[str] = Counter()
+    states["done"] = sum(wanted is None or wanted.allows(spec) for spec in done.values())
     failures: list[tuple[str, str]] = []
-    states = Counter(done=len(found))
-    done = {record.run_id for record in found}
-    for folder in sorted((results / "work").glob(f"{'[0-9a-f]' * 16}/")):  # annotators' apart
-        if folder.name in done:  # it keeps a checkpoint that could not be read
-            continue
-        space = Workspace(folder)
-        state = space.state()
-        states[state] += 1
-        if state == "failed":
-            failures.append((folder.name, space.reason()))
-    return _status(states, failures, unreadable)
+    for folder in folders:
+        for path in sorted((folder / "work").glob(f"{'[0-9a-f]' * 16}/")):  # annotators' apart
+            space = Workspace(path)
+            title, spec = space.description()
+            allowed = wanted is None or (spec is not None and wanted.allows(spec))
+            if path.name in done or not allowed:  # it keeps a checkpoint that could not be read
+                continue
+            state = space.state()
+            states[state] += 1
+            if state == "failed":
+                failures.append((title, space.reason()))
+    return _status(states, failures, unreadable, states["missing"] if wanted is None else None)
+
+
+def _done(folders: Sequence[Path]) -> tuple[dict[str, RunSpec], list[Unreadable]]:
+    done: dict[str, RunSpec] = {}
+    unreadable: list[Unreadable] = []
+    for folder in folders:
+        if not folder.is_dir():
+            raise FieldError("results", "no such folder", folder)
+        found, damaged = records.read_records(folder)
+        done |= {record.run_id: record.spec for record in found}
+        unreadable += damaged
+    return done, unreadable
 
 
 def _status(
     states: Counter[str],
     failures: Sequence[tuple[str, str]],
     unreadable: Sequence[Unreadable],
+    missing: int | None,
 ) -> Status:
     return Status(
         done=states["done"],
         failed=states["failed"],
         running=states["running"],
-        missing=states["missing"],
+        missing=missing,
         failures=tuple(failures),
         unreadable=tuple(file.reason for file in unreadable),
     )

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Literal
 
 from pllbench.results.files import write_atomic
+from pllbench.spec import RunSpec
 
 HEARTBEAT_SECONDS = 10.0
 """How often an owner tells that it lives."""
@@ -67,6 +68,24 @@ class Workspace:
     def owner(self) -> Path:
         """Machine and process that work on the run; its age is the time since a heartbeat."""
         return self.folder / "owner.json"
+
+    @property
+    def run(self) -> Path:
+        """What run it is: its title and spec; may not exist."""
+        return self.folder / "run.json"
+
+    def describe(self, title: str, spec: RunSpec) -> None:
+        """Store what run it is, for whoever looks at unfinished runs."""
+        facts = {"title": title, "spec": spec.model_dump(mode="json")}
+        write_atomic(self.run, json.dumps(facts).encode(), durable=False)
+
+    def description(self) -> tuple[str, RunSpec | None]:
+        """Title and spec as `describe` stored them; the folder's name and None without."""
+        try:
+            facts = json.loads(self.run.read_bytes())
+            return str(facts["title"]), RunSpec.parse(facts["spec"])
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            return self.folder.name, None
 
     def acquire(self) -> bool:
         """Make this process the run's owner; False where another one is.

@@ -161,6 +161,7 @@ class _Grid:
             except OSError as error:
                 self._fail(run, workspace, f"a damaged file could not be moved aside: {error}", "")
                 continue
+            workspace.describe(run.title, run.spec)
             self.owned[run_id] = (run, workspace)
             yield Job(run.spec, run.data, options, workspace.checkpoint, options.annotators)
 

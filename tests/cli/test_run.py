@@ -104,8 +104,8 @@ def test_failures_stand_alone_and_are_tried_again(plugin_folder: Path, tmp_path:
 
 
 def test_huge_seeds_are_seeds(plugin_folder: Path, tmp_path: Path) -> None:
-    selection = on_lost("steady", results=tmp_path)
-    run = ["run", *selection, "--seeds", f"{10**30},", "--data-dir", plugin_folder]
+    selection = on_lost("steady", results=tmp_path, seeds=f"{10**30},")
+    run = ["run", *selection, "--data-dir", plugin_folder]
     assert pllbench(*run).code == 0
     [[spec, _, _]] = stored(tmp_path).values()
     assert isinstance(spec, dict)

@@ -9,15 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from pllbench.cli.selection import (
-    SelectionFlags,
-    candidate_setting,
-    key_value,
-    names,
-    noise_rate,
-    seeds,
-    with_selection,
-)
+from pllbench.cli.parsing import candidate_setting, key_value, names, noise_rate, seeds
+from pllbench.cli.selection import SelectionFlags, with_selection
 from pllbench.grid.plan import Selection
 from pllbench.spec import CandidateSpec
 
@@ -69,11 +62,12 @@ def test_every_rate_is_read_back(value: float) -> None:
 
 
 def test_names_are_listed_once_in_their_order() -> None:
-    assert names("rc, cc,rc", "--methods") == ("rc", "cc")
+    assert names(["rc, cc,rc"], "--methods") == ("rc", "cc")
+    assert names(["rc", "cc,rc"], "--methods") == ("rc", "cc"), "repeated flags add up"
     assert names(None, "--methods") == ()
     for text in ("rc,", ",", "", " ", "rc,,cc"):
         with pytest.raises(ValueError, match=f"^--methods {text}: an entry is empty$"):
-            names(text, "--methods")
+            names([text], "--methods")
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,7 @@ WRONG = {
     "table --results file": "--results file: no such folder",
     "table --results empty": "--results empty: no records there; is it another folder?",
     "table --methods cc --results empty": "--results empty: no records there; is it another",
-    "table --methods proden --results grid": "grid: none of the 12 runs of this selection is done",
+    "table --methods proden --results grid": "none of the 8 runs here meets the selection",
     "table --results grid --format latx": "'latx' is not one of 'rich', 'latex'",
     "table --results grid --output empty": "--output empty: not writable (Is a directory)",
     "table --results grid --output file/in": "--output file/in: not writable (",

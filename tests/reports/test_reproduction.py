@@ -98,7 +98,7 @@ def test_the_committed_page_is_that_of_the_records() -> None:
 )
 def test_the_committed_tables_are_those_of_the_records(name: str, tested: str | None) -> None:
     """After new runs: pllbench table --benchmark NAME --format markdown, with its --tests."""
-    results = api.load(RESULTS, Selection(load_benchmark(name)))
+    results = api.load(RESULTS, selection=Selection(load_benchmark(name)))
     report = results.tests(tested) if tested else report_table(results.table())
     page = (RESULTS / "tables" / f"{name}.md").read_text("utf-8")
     assert to_text(report, "markdown") == page

@@ -28,40 +28,40 @@ def results(tmp_path: Path) -> Path:
 def test_status_of_a_selection(results: Path) -> None:
     planned = make_plan([make_spec(seed=seed) for seed in range(6)])
     failures = (("CC · digits q=0.3 · seed 2", "RuntimeError: no luck"),)
-    assert selection_status(planned, results) == Status(2, 1, 1, 2, failures)
+    assert selection_status(planned, [results]) == Status(2, 1, 1, 2, failures)
 
 
 def test_status_of_a_folder(results: Path) -> None:
     failures = ((make_spec(seed=2).run_id, "RuntimeError: no luck"),)
-    assert folder_status(results) == Status(2, 1, 1, 1, failures)
+    assert folder_status([results]) == Status(2, 1, 1, 1, failures)
 
 
 def test_status_of_a_selection_that_was_never_run(tmp_path: Path) -> None:
     planned = make_plan([make_spec()])
-    assert selection_status(planned, tmp_path / "nowhere") == Status(0, 0, 0, 1)
+    assert selection_status(planned, [tmp_path / "nowhere"]) == Status(0, 0, 0, 1)
     with pytest.raises(ValueError, match=r"^results .*nowhere: no such folder$"):
-        folder_status(tmp_path / "nowhere")
+        folder_status([tmp_path / "nowhere"])
 
 
 def test_a_record_that_is_cut_off_is_named_and_not_counted(results: Path) -> None:
     path = records.record_path(results, make_spec(seed=1))
     path.write_bytes(path.read_bytes()[:-20])
-    status = folder_status(results)
+    status = folder_status([results])
     assert status.done == 1
     assert [str(path) in reason for reason in status.unreadable] == [True]
     expected = Status(0, 0, 0, 1, unreadable=status.unreadable)
-    assert selection_status(make_plan([make_spec(seed=1)]), results) == expected
+    assert selection_status(make_plan([make_spec(seed=1)]), [results]) == expected
 
 
 def test_the_folder_of_annotators_is_no_run(results: Path) -> None:
-    before = folder_status(results)
+    before = folder_status([results])
     (results / "work" / "annotators").mkdir()
-    assert folder_status(results) == before
+    assert folder_status([results]) == before
 
 
 def test_stray_files_among_the_workspaces_are_no_runs(results: Path) -> None:
     (results / "work" / ".DS_Store").touch()
-    assert folder_status(results).missing == 1
+    assert folder_status([results]).missing == 1
 
 
 def test_hours_left_are_judged_by_epochs_of_the_same_method_and_data_set() -> None:

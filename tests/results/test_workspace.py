@@ -168,7 +168,7 @@ def test_what_a_done_run_left_behind_does_not_count(tmp_path: Path) -> None:
     (space.folder / "checkpoint.pt.unreadable").write_bytes(b"damaged")
     store(tmp_path, [make_record(spec, 50.0)])
     space.finish()
-    assert folder_status(tmp_path) == Status(done=1, failed=0, running=0, missing=0)
+    assert folder_status([tmp_path]) == Status(done=1, failed=0, running=0, missing=0)
 
 
 # Owners on other machines: locks may not reach them, so they are believed while their heart beats.

@@ -1,0 +1,110 @@
+"""A selection as a filter over the runs that are there, whatever grid they came from."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pllbench.data.catalogue import DATASETS
+from pllbench.data.custom import dataset_name, is_path
+from pllbench.grid.labels import row_label
+from pllbench.grid.plan import PlannedRun, Selection
+from pllbench.grid.protocol import Protocol
+from pllbench.results.records import Record
+from pllbench.spec import RunSpec
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which runs the named parts of a selection allow; a part that is not named allows all.
+
+    Attributes:
+        selection: what is asked for; it has no benchmark.
+        protocol: rows are named under it.
+    """
+
+    selection: Selection
+    protocol: Protocol
+
+    def criteria(self, spec: RunSpec) -> dict[str, bool]:
+        """Whether a run meets each named part, by the part's name."""
+        selection = self.selection
+        reference = spec.labels == "true"  # one run for all rates and processes
+        met: dict[str, bool] = {}
+        if selection.methods:
+            met["methods"] = row_label(spec, self.protocol).name in selection.methods
+        if selection.datasets:
+            met["datasets"] = spec.dataset in map(_name, selection.datasets)
+        if selection.q:
+            met["q"] = reference or spec.q in selection.q
+        if selection.seeds:
+            met["seeds"] = spec.seed in selection.seeds
+        for flag in selection.flags:
+            applies = not flag.when.method or spec.method in flag.when.method
+            stored = spec.candidates.read if spec.candidates else {}
+            met[flag.reason] = (
+                (not applies or flag.hparams.items() <= spec.hparams.items())
+                and _within(flag.train, spec.train.model_dump(mode="json"))
+                and _within(flag.views, spec.views.model_dump(mode="json"))
+                and (reference or _within(flag.candidates, stored))
+                and (flag.holdout is None or flag.holdout == spec.holdout)
+            )
+        return met
+
+    def allows(self, spec: RunSpec) -> bool:
+        """Whether a run meets every named part."""
+        return all(self.criteria(spec).values())
+
+    def nearest(self, records: Iterable[Record]) -> str:
+        """What meets the most named parts, in words, for a selection that finds nothing.
+
+        Empty where no record meets its method or its data set.
+        """
+        best, most = "", 0
+        for record in records:
+            met = self.criteria(record.spec)
+            meets = sum(met.values())
+            if meets > most and (met.get("methods") or met.get("datasets")):
+                best, most = in_words(record.spec, self.protocol), meets
+        return best
+
+
+def in_words(spec: RunSpec, protocol: Protocol) -> str:
+    """A stored run but for its seed: its row, data set, process and q."""
+    process = f" {spec.candidates.text}" if spec.candidates else ""
+    q = "" if spec.q is None else f" q={spec.q:g}"
+    return f"{row_label(spec, protocol).label} on {spec.dataset}{process}{q}"
+
+
+def is_planned(selection: Selection) -> bool:
+    """Whether a selection says which runs there ought to be, rather than filter those there are."""
+    known = all(
+        Path(text).exists() if is_path(text) else text in DATASETS for text in selection.datasets
+    )
+    return bool(selection.benchmark or (selection.methods and selection.datasets and known))
+
+
+def further_seeds(planned: Sequence[PlannedRun], records: Iterable[Record]) -> list[PlannedRun]:
+    """Runs of the planned cells at the other seeds that have records."""
+    cells: dict[str, list[PlannedRun]] = defaultdict(list)
+    for run in {(run.name, run.spec.cell): run for run in planned}.values():
+        cells[run.spec.cell].append(run)  # two rows may share their runs
+    ids = {run.spec.run_id for run in planned}
+    return [
+        replace(run, spec=record.spec)
+        for record in records
+        if record.run_id not in ids
+        for run in cells.get(record.spec.cell, ())
+    ]
+
+
+def _within(asked: Mapping[str, object], stored: Mapping[str, object]) -> bool:
+    return all(key in stored and _plain(stored[key]) == _plain(asked[key]) for key in asked)
+
+
+def _plain(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _name(text: str) -> str:
+    return dataset_name(Path(text)) if is_path(text) else text

@@ -1,0 +1,89 @@
+"""Choosing and opening the engine that runs are executed by."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pllbench.validation import FieldError, did_you_mean
+
+if TYPE_CHECKING:
+    from pllbench.runner.engine import Engine
+
+ENGINES = ("local", "ray")
+DEVICES = ("auto", "cpu", "cuda")
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """Where runs are executed, and how many at a time.
+
+    Attributes:
+        name: `local`, worker processes on this machine, or `ray`, a cluster.
+        device: auto, cpu or cuda.
+        jobs: runs at a time; None: one a core, one on a GPU, what a cluster holds.
+        timeout: seconds after which a run fails; None for no limit.
+        address: of the Ray cluster; None: RAY_ADDRESS, else one is started here.
+        gpus_per_run: share of a GPU, on Ray; None: a whole one where there are any.
+    """
+
+    name: str = "local"
+    device: str = "auto"
+    jobs: int | None = None
+    timeout: float | None = None
+    address: str | None = None
+    gpus_per_run: float | None = None
+
+
+def require_engine_options(options: EngineOptions) -> None:
+    """Check the options of an engine without opening it.
+
+    Raises:
+        FieldError: an option is unknown, or belongs to another engine.
+    """
+    for name, value, known in (
+        ("engine", options.name, ENGINES),
+        ("device", options.device, DEVICES),
+    ):
+        if value not in known:
+            raise FieldError(name, did_you_mean(value, known), value)
+    for name in ("address", "gpus_per_run"):
+        if options.name != "ray" and getattr(options, name) is not None:
+            raise FieldError(name, "only with engine ray")
+    if options.timeout is not None and options.timeout <= 0:
+        raise FieldError("timeout", "must be more than 0 seconds", f"{options.timeout:g}")
+
+
+def open_engine(options: EngineOptions) -> "Engine":
+    """The engine that `options` describe; a context manager, whose end closes it.
+
+    Raises:
+        FieldError: as `require_engine_options`; or there is no GPU, no Ray, no cluster.
+    """
+    require_engine_options(options)
+    if options.name == "ray":
+        return _ray_engine(options)
+    import torch
+
+    from pllbench.runner.local_engine import LocalEngine, num_cores
+
+    has_gpu = torch.cuda.is_available()
+    if options.device == "cuda" and not has_gpu:
+        raise FieldError("device", "no CUDA device here; use cpu", "cuda")
+    on_gpu = options.device != "cpu" and has_gpu
+    return LocalEngine(options.jobs or (1 if on_gpu else num_cores()), options.timeout)
+
+
+def _ray_engine(options: EngineOptions) -> "Engine":
+    try:
+        from pllbench.runner.ray_engine import RayEngine
+    except ModuleNotFoundError as error:
+        if error.name != "ray":
+            raise
+        message = "Ray is not installed; pip install 'pllbench[ray]'"
+        raise FieldError("engine", message, "ray") from error
+    return RayEngine(
+        address=options.address,
+        device=options.device,
+        jobs=options.jobs,
+        timeout=options.timeout,
+        gpus_per_run=options.gpus_per_run,
+    )
