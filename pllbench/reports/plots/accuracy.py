@@ -7,15 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from pydantic import JsonValue
 
-from pllbench.reports.plots.figure import (
-    DrawPanel,
-    LineStyle,
-    LineStyles,
-    assign_styles,
-    draw_panels,
-    style_rows,
-)
+from pllbench.reports.plots.figure import DrawPanel, draw_panels, line_options
 from pllbench.reports.statistics import MeanStd
+from pllbench.reports.styles import LineStyle, LineStyles, assign_styles, style_rows
 from pllbench.reports.table import Block, Cell, Column, Row, Table, section_titles
 
 
@@ -62,7 +56,7 @@ def plot_hparam(table: Table, hparams: Mapping[str, Mapping[str, JsonValue]]) ->
         names += list(lines)
         if lines:
             panels.append(_against_hparam(hparam, block.title, lines))
-    return draw_panels(panels, assign_styles((name, False, name) for name in names), across=3)
+    return draw_panels(panels, assign_styles(names), across=3)
 
 
 def _rivals(cells: Iterable[tuple[Row, Cell]]) -> list[tuple[Row, Cell]]:
@@ -150,7 +144,7 @@ def _draw_points(
             [x for x, _ in drawn],
             [accuracy.mean for _, accuracy in drawn],
             yerr=[accuracy.std or 0.0 for _, accuracy in drawn],
-            **style.options,
+            **line_options(style),
             capsize=2,
             elinewidth=0.8,
         )

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pllbench.reports.plots.figure import SETTINGS
-from pllbench.reports.statistics import Ranks
+from pllbench.reports.statistics import Ranks, cliques
 
 _AXIS = 4.0
 """Width of the axis in inches."""
@@ -49,17 +49,6 @@ def plot_ranks(ranks: Ranks, notes: Sequence[str] = ()) -> Figure:
             _draw_label(axes, label, average, y, left=left)
         figure.text(0.02, 0.02, "\n".join(text), fontsize=7.5, color="0.25", va="bottom")
     return figure
-
-
-def cliques(averages: Sequence[float], distance: float) -> list[tuple[float, float]]:
-    """Ends of each longest run of ascending `averages` that lie within less than `distance`."""
-    runs: list[tuple[float, float]] = []
-    for i, low in enumerate(averages):
-        high = max(average for average in averages[i:] if average - low < distance)
-        alone = high == low and list(averages).count(low) == 1
-        if not alone and (not runs or high > runs[-1][1]):
-            runs.append((low, high))
-    return runs
 
 
 def _draw_axis(axes: Axes, num_methods: int, distance: float) -> None:

@@ -7,7 +7,8 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from pllbench.reports.plots.figure import DrawPanel, LineStyles, draw_panels, style_rows
+from pllbench.reports.plots.figure import DrawPanel, draw_panels, line_options
+from pllbench.reports.styles import LineStyles, style_rows
 from pllbench.reports.table import Block, Cell, Column, Row, Table
 from pllbench.results.curves import Curves
 
@@ -88,7 +89,7 @@ def _over_epochs(
             epochs = np.arange(1, len(mean) + 1) * (1 if equal_length else 100 / len(mean))
             every = max(1, len(epochs) // 6)
             start = every * i // max(1, len(rows))  # markers of different lines do not coincide
-            axes.plot(epochs, mean, **style.options, markevery=(start, every))
+            axes.plot(epochs, mean, **line_options(style), markevery=(start, every))
             settled.append(mean[len(epochs) // 20 :].min())
             if len(runs) > 1:
                 std = runs.std(axis=0, ddof=1)
