@@ -1,7 +1,6 @@
 """`pllbench run`."""
 
 import signal
-import sys
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pllbench.cli.console import FAILED, INTERRUPTED, print_error, show_report, write
+from pllbench.cli.console import (
+    FAILED,
+    INTERRUPTED,
+    TolerantConsole,
+    print_error,
+    show_report,
+    write,
+)
 from pllbench.cli.selection import DataDir, ResultsDirs, SelectionFlags
 from pllbench.validation import FieldError
 
@@ -57,8 +63,6 @@ def run(
     ] = False,
 ) -> None:
     """Execute the runs that have no record yet, and print their table."""
-    from rich.console import Console
-
     from pllbench import api
     from pllbench.runner.job import RunOptions
     from pllbench.runner.open_engine import EngineOptions, open_engine, require_engine_options
@@ -72,7 +76,7 @@ def run(
     if dry_run:
         show_plan(planned, results[0])
         return
-    display = Display(Console(stderr=True))
+    display = Display(TolerantConsole(stderr=True))
     options = RunOptions(results[0], data_dir, device, noisy_candidates, checkpoint_every)
     with open_engine(where) as executing, _interruptible(executing, display):
         summary = api.run(planned, executing, options, display)
@@ -80,7 +84,6 @@ def run(
         from pllbench.reports.report import report_table
 
         show_report(report_table(flags.load(results).table()))
-    sys.stdout.flush()
     for failed, reason in summary.failed:
         print_error(f"failed: {failed.title}: {reason}")
     print_error(

@@ -16,6 +16,7 @@ Its content digest is part of a run's identity, its path is not. Needs no torch.
 
 import hashlib
 import re
+import unicodedata
 import zipfile
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -37,14 +38,20 @@ def find_dataset(text: str) -> DatasetInfo:
     Raises:
         ValueError: unknown name, with the nearest match; or as `custom_info`.
     """
-    return custom_info(Path(text)) if is_path(text) else dataset_info(text)
+    if is_path(text):
+        return custom_info(Path(text))
+    if text not in DATASETS and Path(text).is_dir():
+        raise ValueError(f"unknown data set {text!r}: for the folder of that name write ./{text}")
+    return dataset_info(text)
 
 
 def dataset_name(path: Path) -> str:
     """Name of the data set at `path`; of `.` and `..`, what these folders are called."""
     if not path.is_dir():
-        return path.stem
-    return path.name if path.name.strip(".") else path.resolve().name
+        name = path.stem
+    else:
+        name = path.name if path.name.strip(".") else path.resolve().name
+    return unicodedata.normalize("NFC", name)  # macOS hands out accents as letters of their own
 
 
 def custom_info(path: Path) -> DatasetInfo:
@@ -134,5 +141,18 @@ def _mat_names(path: Path) -> set[str]:
 
     try:
         return {name for name, _, _ in whosmat(path)}
+    except NotImplementedError:  # MATLAB 7.3
+        return _hdf5_names(path)
     except Exception as error:  # a cut-off file surfaces as any of a dozen kinds
         raise ValueError(f"{path}: not a .mat file of version 7 or older ({error})") from error
+
+
+def _hdf5_names(path: Path) -> set[str]:
+    """Variables of a MATLAB 7.3 file; all that a real-world set has where nothing can read it."""
+    try:
+        import h5py
+
+        with h5py.File(path) as file:
+            return set(file)
+    except (ModuleNotFoundError, OSError):  # its reader says what is wrong
+        return {"partial_target"}

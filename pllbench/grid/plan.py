@@ -221,7 +221,10 @@ def known_variants(selection: Selection) -> dict[str, Variant]:
                 raise ValueError(f"variant {name!r} is built in already: choose another name")
             variants[name] = variant
     methods = method_entries()
+    named = {label: name for name, label in selection.protocol.labels.items()}
     for name, variant in variants.items():
+        if (other := named.setdefault(variant.label, name)) != name:
+            raise ValueError(f"variant {name!r} has the label {variant.label!r} of {other!r}")
         if name in methods:
             raise ValueError(f"variant {name!r} has the name of a method: choose another name")
         if variant.base not in methods:

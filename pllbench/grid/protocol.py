@@ -31,6 +31,13 @@ def _in_catalogue(name: str) -> str:
     return dataset_info(name).name
 
 
+def _printable(label: str) -> str:
+    if not label.strip() or not label.isprintable():
+        raise ValueError(f"label {label!r} must be visible text of one line")
+    return label
+
+
+Label = Annotated[str, AfterValidator(_printable)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
 DatasetName = Annotated[str, AfterValidator(_in_catalogue)]
 Datasets = Annotated[tuple[DatasetName, ...], BeforeValidator(_as_tuple)]
@@ -106,7 +113,7 @@ class Variant(Overrides):
 
     base: str
     """Registered name of the method it varies."""
-    label: str
+    label: Label
     """Printed in tables."""
     setting: tuple[Setting, ...] = ()
     """Further overrides that depend on data set and q."""

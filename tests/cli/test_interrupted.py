@@ -144,8 +144,8 @@ def test_a_second_interrupt_ends_at_once(plugin_folder: Path, tmp_path: Path) ->
 
 def test_two_runners_share_a_grid(plugin_folder: Path, tmp_path: Path) -> None:
     results = tmp_path / "results"
-    selection = on_lost("slow", results=results, epochs=10)
-    command = ["run", *selection, "--seeds", 6, "--data-dir", plugin_folder, "--jobs", 1]
+    selection = on_lost("slow", results=results, epochs=10, seeds=6)
+    command = ["run", *selection, "--data-dir", plugin_folder, "--jobs", 1]
     logs = [tmp_path / "one", tmp_path / "two"]
     with started(*command, log=logs[0]) as one, started(*command, log=logs[1]) as two:
         assert (one.wait(120), two.wait(120)) == (0, 0)

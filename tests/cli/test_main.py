@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from pllbench import __main__
+from tests.commands import pllbench
 
 
 def test_help_and_names_need_no_torch() -> None:
@@ -64,3 +65,9 @@ def test_listing_and_reading_records_import_no_torch() -> None:
         "assert 'torch' not in sys.modules",
     ]
     subprocess.run([sys.executable, "-c", "\n".join(lines)], check=True)
+
+
+def test_version() -> None:
+    answer = pllbench("--version")
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out.startswith("pllbench ")

@@ -57,9 +57,8 @@ def test_json_of_a_table(grid_results: Path) -> None:
         assert cell["mean"] == pytest.approx(np.mean(values))
         assert cell["std"] == pytest.approx(np.std(values, ddof=1))
     assert not accuracies, "every run is in one cell"
-    seed = [
-        "1," if text == "2" and GRID[i - 1] == "--seeds" else text for i, text in enumerate(GRID)
-    ]
+    seeds = GRID.index("--seeds") + 1
+    seed = [*GRID[:seeds], "1,", *GRID[seeds + 1 :]]
     alone = json.loads(pllbench("table", *seed, "--format", "json", "--results", grid_results).out)
     assert {(cell["n"], cell["std"]) for cell in alone} == {(1, None)}
 
