@@ -1,5 +1,6 @@
 """`pllbench table`."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -14,11 +15,21 @@ if TYPE_CHECKING:
 TableFormat = Literal["rich", "latex", "markdown", "csv", "json"]
 Source = Literal["paper"]
 
+SUFFIXES: Mapping[str, TableFormat] = {
+    ".tex": "latex",
+    ".md": "markdown",
+    ".csv": "csv",
+    ".json": "json",
+}
+"""Formats by the suffix of a file; any other suffix is plain text."""
+
 
 def table(
     flags: SelectionFlags,
     results: ResultsDirs = [Path("results")],
-    form: Annotated[TableFormat, typer.Option("--format")] = "rich",
+    form: Annotated[
+        TableFormat | None, typer.Option("--format", help="By the suffix of --output if none.")
+    ] = None,
     select: Annotated[
         Literal[Select, "all"] | None,
         typer.Option("--select", help="Rule that turns a run into one accuracy; last10 if none."),
@@ -53,6 +64,8 @@ def table(
         report = loaded.tests(tests, select or DEFAULT_RULE)
     else:
         report = report_table(loaded.table(select or DEFAULT_RULE))
+    if form is None:
+        form = SUFFIXES.get(output.suffix.lower(), "rich") if output else "rich"
     if form == "rich" and output is None:
         console.show_report(report)
     else:
