@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 TableFormat = Literal["rich", "latex", "markdown", "csv", "json"]
 Source = Literal["paper"]
 
-SUFFIXES: Mapping[str, TableFormat] = {
+FORMAT_BY_SUFFIX: Mapping[str, TableFormat] = {
     ".tex": "latex",
     ".md": "markdown",
     ".csv": "csv",
@@ -65,7 +65,7 @@ def table(
     else:
         report = report_table(loaded.table(select or DEFAULT_RULE))
     if form is None:
-        form = SUFFIXES.get(output.suffix.lower(), "rich") if output else "rich"
+        form = FORMAT_BY_SUFFIX.get(output.suffix.lower(), "rich") if output else "rich"
     if form == "rich" and output is None:
         console.show_report(report)
     else:
