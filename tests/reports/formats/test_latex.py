@@ -178,7 +178,7 @@ def test_a_table_that_is_too_long_for_a_page_goes_on_in_further_ones() -> None:
     records = [
         record
         for i in range(60)
-        for record in make_records([50 + i / 10], method="rc", train={"lr": (i + 1) / 100})
+        for record in make_records([50 + i / 10], method="rc", train={"lr": (i + 1) / 1000})
     ]
     text = to_latex(report_table(build_table(records, PROTOCOL)))
     assert text.count(r"\begin{table}") + text.count(r"\begin{table*}") == 2
