@@ -1,5 +1,6 @@
 """`pllbench table`."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -16,11 +17,21 @@ if TYPE_CHECKING:
 TableFormat = Literal["rich", "latex", "markdown", "csv", "json"]
 Source = Literal["paper"]
 
+FORMAT_BY_SUFFIX: Mapping[str, TableFormat] = {
+    ".tex": "latex",
+    ".md": "markdown",
+    ".csv": "csv",
+    ".json": "json",
+}
+"""Formats by the suffix of a file; any other suffix is plain text."""
+
 
 def table(
     flags: SelectionFlags,
     results: ResultsDirs = [Path("results")],
-    form: Annotated[TableFormat, typer.Option("--format", help="How it is written.")] = "rich",
+    form: Annotated[
+        TableFormat | None, typer.Option("--format", help="By the suffix of --output if none.")
+    ] = None,
     select: Annotated[
         Literal[Select, "all"] | None,
         typer.Option("--select", help="Rule that turns a run into one accuracy; last10 if none."),
@@ -69,6 +80,8 @@ def table(
         report = loaded.tests(tests, select or DEFAULT_RULE, metrics[0])
     else:
         report = report_table(loaded.table(select or DEFAULT_RULE, metrics))
+    if form is None:
+        form = FORMAT_BY_SUFFIX.get(output.suffix.lower(), "rich") if output else "rich"
     if form == "rich" and output is None:
         console.show_report(report)
     else:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pllbench.reports.ranks import common_labels, tabulate_ranks
+from pllbench.reports.ranks import tabulate_ranks
 from pllbench.reports.report import Entry, Report, TextRow, TextTable, plain_headers, plain_row
 from pllbench.reports.statistics import holm, paired_difference, paired_t_p, wilcoxon_p
 from pllbench.reports.table import (
@@ -12,6 +12,7 @@ from pllbench.reports.table import (
     Cell,
     Row,
     Table,
+    common_label,
     format_difference,
     format_p,
     format_q,
@@ -96,15 +97,17 @@ def paired_tests(table: Table, name: str) -> list[PairedTest]:
 
 def report_tests(tests: Sequence[PairedTest], table: Table) -> Report:
     """A text table a data set and process; and ranks, where there are several data sets."""
-    method = common_labels(table.blocks)[tests[0].method]
+    name = tests[0].method
+    rows = [row for block in table.blocks for row in block.rows if row.name == name]
+    method = common_label(name, (row.label for row in rows))
     wilcoxon = any(test.wilcoxon_p is not None for test in tests)
     headers = ["Against", "q", "n", "Difference", "p (t)", "Holm"]
     headers += ["p (Wilcoxon)", "Holm"] * wilcoxon
     titles = section_titles((test.data_title, test.candidates) for test in tests)
-    rows: dict[str, list[TextRow]] = defaultdict(list)
+    sections: dict[str, list[TextRow]] = defaultdict(list)
     for test in tests:
         row = plain_row(_texts(test)[: len(headers)])
-        rows[titles[test.data_title, test.candidates]].append(row)
+        sections[titles[test.data_title, test.candidates]].append(row)
     tables = [
         TextTable(
             title=f"{method} on {title}",
@@ -113,7 +116,7 @@ def report_tests(tests: Sequence[PairedTest], table: Table) -> Report:
             num_labels=2,
             breaks=(4, 6),
         )
-        for title, section in rows.items()
+        for title, section in sections.items()
     ]
     notes = list(table.title_note)
     if len([block for block in table.blocks if block.columns]) > 1:

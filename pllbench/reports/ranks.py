@@ -1,81 +1,152 @@
 """Average ranks of methods over data sets."""
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from string import ascii_letters
 
 from pllbench.reports.report import TextTable, plain_headers, plain_row
-from pllbench.reports.statistics import Ranks, rank
-from pllbench.reports.table import DECIMALS, Block, Table, format_p
+from pllbench.reports.statistics import Ranks, cliques, rank
+from pllbench.reports.table import DECIMALS, Block, Row, Table, common_label, format_p
 
 
-def rank_rows(table: Table) -> tuple[Ranks, tuple[str, ...]]:
-    """Ranks of the rows over the data sets of `table`, by label; and the notes they need.
+@dataclass(frozen=True, slots=True)
+class RankedLines:
+    """Lines of a table (`Table.lines`), ranked.
+
+    Attributes:
+        ranks: by key.
+        labels: what lines are called in the ranks, by key; of all lines but references.
+        datasets: names of the data sets that are the blocks.
+        shared: lines with the same runs as a ranked one, whose key follows.
+        left_out: keys of lines that lack runs on these data sets, or have other candidate sets.
+    """
+
+    ranks: Ranks
+    labels: Mapping[str, str]
+    datasets: Sequence[str]
+    shared: Mapping[str, str]
+    left_out: Sequence[str]
+
+
+def rank_lines(table: Table, datasets: Collection[str] | None = None) -> RankedLines:
+    """Ranks of the lines over the data sets of `table`, or over some of them.
 
     The columns of a data set are averaged first, since its noise rates are no independent blocks.
-    Rows that lack a run anywhere, or have other candidate sets, are left out, and named. Rows that
-    share all their runs are ranked once, under the name of the first.
+    Lines that lack a run anywhere, or have other candidate sets, are left out. Lines that share all
+    their runs are ranked once, as the first of them.
 
     Raises:
-        ValueError: fewer than two rows are complete.
+        ValueError: fewer than two lines are complete.
     """
-    blocks = [block for block in table.blocks if block.columns]
-    rows = dict.fromkeys(r.name for block in blocks for r in block.rows if not r.reference)
-    scores = {name: [_score(block, name) for block in blocks] for name in rows}
+    blocks = [b for b in table.blocks if b.columns and (datasets is None or b.dataset in datasets)]
+    lines = _rivals(table, blocks)
+    scores = {key: [_score(b, rows.get(b.dataset)) for b in blocks] for key, rows in lines.items()}
     complete = {
-        name: [value for value in values if value is not None]
-        for name, values in scores.items()
+        key: [value for value in values if value is not None]
+        for key, values in scores.items()
         if None not in values
     }
     first: dict[tuple[str, ...], str] = {}
-    leaders = {name: first.setdefault(_runs(blocks, name), name) for name in complete}
+    leaders = {key: first.setdefault(_runs(lines[key].values()), key) for key in complete}
     if len(first) < 2:
         raise ValueError("ranks need at least two rows with all their runs on every data set here")
-    labels = common_labels(blocks)
-    ranks = rank({labels[name]: complete[name] for name in first.values()})
-    shared = {labels[n]: labels[leader] for n, leader in leaders.items() if n != leader}
-    left_out = [labels[name] for name in scores if name not in complete]
-    return ranks, _rank_notes(ranks, shared, left_out)
+    return RankedLines(
+        ranks=rank({key: complete[key] for key in first.values()}),
+        labels={key: line_label(rows) for key, rows in lines.items()},
+        datasets=[block.dataset for block in blocks],
+        shared={key: leader for key, leader in leaders.items() if key != leader},
+        left_out=[key for key in scores if key not in complete],
+    )
 
 
-def _score(block: Block, name: str) -> float | None:
+def datasets_to_rank(table: Table) -> list[str]:
+    """The data sets over which ranks say most, where not all lines have run on all.
+
+    Of the sets of data sets on which some line is complete, that which gives Friedman's test most
+    degrees of freedom, (lines - 1)(data sets - 1); of equally many, that with most lines.
+    """
+    blocks = [block for block in table.blocks if block.columns]
+    complete = [
+        frozenset(b.dataset for b in blocks if _score(b, rows.get(b.dataset)) is not None)
+        for rows in _rivals(table, blocks).values()
+    ]
+
+    def merit(datasets: frozenset[str]) -> tuple[int, int, list[str]]:
+        lines = sum(datasets <= own for own in complete)
+        return (lines - 1) * (len(datasets) - 1), lines, sorted(datasets)
+
+    best = max(filter(None, complete), key=merit, default=frozenset[str]())
+    return [block.dataset for block in blocks if block.dataset in best]
+
+
+def line_label(rows: Mapping[str, Row]) -> str:
+    """What a line is called: its labels on the data sets without what only some of them add."""
+    first = next(iter(rows.values()))
+    return common_label(first.name, (row.label for row in rows.values()))
+
+
+def _rivals(table: Table, blocks: Sequence[Block]) -> dict[str, dict[str, Row]]:
+    """The lines of some blocks that are no references."""
+    here = {block.dataset for block in blocks}
+    lines = {
+        key: {name: row for name, row in rows.items() if name in here and not row.reference}
+        for key, rows in table.lines().items()
+    }
+    return {key: rows for key, rows in lines.items() if rows}
+
+
+def _score(block: Block, row: Row | None) -> float | None:
     """Mean accuracy of a row over the columns of a block; None where it lacks a run."""
-    rows = [row for row in block.rows if row.name == name]
-    if len(rows) > 1:
-        labels = ", ".join(row.label for row in rows)
-        raise ValueError(f"ranks: {len(rows)} rows of {name} on {block.dataset} ({labels})")
-    cells = rows[0].cells if rows else (None,)
+    cells = row.cells if row else ()
     means = [cell.mean_std.mean for cell in cells if cell and cell.competes and cell.mean_std]
-    if len(means) < len(cells):
+    if len(means) < len(block.columns):
         return None
     return round(sum(means) / len(means), DECIMALS)
 
 
-def _runs(blocks: Sequence[Block], name: str) -> tuple[str, ...]:
-    """Ids of all runs of a row."""
-    rows = [row for block in blocks for row in block.rows if row.name == name]
+def _runs(rows: Collection[Row]) -> tuple[str, ...]:
+    """Ids of all runs of a line."""
     return tuple(run_id for row in rows for cell in row.cells if cell for run_id in cell.run_ids)
 
 
-def common_labels(blocks: Sequence[Block]) -> dict[str, str]:
-    """A label for each name of a row: the start of all its labels in the blocks, else the name.
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a line stands among those ranked.
 
-    A label of the whole table must leave out the settings that are added on one data set.
+    Attributes:
+        average: its average rank.
+        low: the best place that Nemenyi's test at 5 % leaves open: behind all that are better.
+        high: the worst: before all that are worse.
+        groups: a letter for each tie group it belongs to; lines of one group cannot be told apart.
     """
-    labels: dict[str, set[str]] = defaultdict(set)
-    for block in blocks:
-        for row in block.rows:
-            labels[row.name].add(row.label)
-    shortest = {name: min(own, key=len) for name, own in labels.items()}
+
+    average: float
+    low: int
+    high: int
+    groups: str
+
+
+def places(ranks: Ranks) -> dict[str, Place]:
+    """The place of each line, best first."""
+    ordered = sorted(ranks.average.items(), key=lambda item: item[1])
+    averages = [average for _, average in ordered]
+    distance = ranks.critical_difference
+    groups = cliques(averages, distance, alone=True)
+    letters = dict(zip(groups, ascii_letters, strict=False))
     return {
-        name: label if all(other.startswith(label) for other in labels[name]) else name
-        for name, label in shortest.items()
+        key: Place(
+            average=average,
+            low=1 + sum(average - other >= distance for other in averages),
+            high=len(averages) - sum(other - average >= distance for other in averages),
+            groups="".join(letters.get(g, "*") for g in groups if g[0] <= average <= g[1]),
+        )
+        for key, average in ordered
     }
 
 
-def _rank_notes(
-    ranks: Ranks, shared: Mapping[str, str], left_out: Sequence[str]
-) -> tuple[str, ...]:
-    """How to read the ranks; `shared` gives the ranked row that has the same runs."""
+def rank_notes(ranked: RankedLines) -> tuple[str, ...]:
+    """How to read the ranks, but for who is left out."""
+    ranks = ranked.ranks
     k, n, distance = len(ranks.average), ranks.num_blocks, ranks.critical_difference
     notes = ["Rank 1 is best; the columns of a data set are averaged first, and ties share ranks."]
     notes += [f"Nemenyi's critical difference for k = {k} over N = {n}: {distance:.2f} (5 %)."]
@@ -83,21 +154,32 @@ def _rank_notes(
         notes += ["N is too small: no two average ranks can lie that far apart."]
     if ranks.friedman_p is not None:
         notes += [f"Friedman's test that all are alike: p = {format_p(ranks.friedman_p)}."]
-    if shared:
-        once = ", ".join(f"{label} as {leader}" for label, leader in shared.items())
+    if ranked.shared:
+        labels = ranked.labels
+        once = ", ".join(f"{labels[k]} as {labels[first]}" for k, first in ranked.shared.items())
         notes += [f"Rows that share their runs are ranked once: {once}."]
-    if left_out:
-        notes += [
-            f"Left out, since runs are missing or on other candidate sets: {', '.join(left_out)}."
-        ]
     return tuple(notes)
+
+
+def rank_rows(table: Table) -> tuple[Ranks, tuple[str, ...]]:
+    """Ranks over all data sets of `table`, by label; and the notes they need.
+
+    Raises:
+        ValueError: as `rank_lines`.
+    """
+    ranked = rank_lines(table)
+    notes = rank_notes(ranked)
+    if ranked.left_out:
+        names = ", ".join(ranked.labels[key] for key in ranked.left_out)
+        notes += (f"Left out, since runs are missing or on other candidate sets: {names}.",)
+    return ranked.ranks.renamed(ranked.labels), notes
 
 
 def tabulate_ranks(table: Table) -> TextTable:
     """Average ranks, best first, and the ranks on each data set.
 
     Raises:
-        ValueError: as `rank_rows`.
+        ValueError: as `rank_lines`.
     """
     blocks = [block for block in table.blocks if block.columns]
     ranks, notes = rank_rows(table)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy  # loads `scipy.stats` on first use, which takes seconds and few tables need
@@ -175,6 +175,14 @@ class Ranks:
     friedman_p: float | None
     critical_difference: float
 
+    def renamed(self, names: Mapping[str, str]) -> "Ranks":
+        """The same under other names."""
+        return replace(
+            self,
+            by_block={names[key]: ranks for key, ranks in self.by_block.items()},
+            average={names[key]: average for key, average in self.average.items()},
+        )
+
 
 def rank(scores: Mapping[str, Sequence[float]]) -> Ranks:
     """Ranks of methods by their scores, one a block; higher is better.
@@ -203,6 +211,22 @@ def critical_difference(num_methods: int, num_blocks: int) -> float:
     """Nemenyi's critical difference of average ranks at 5 % (Demsar, JMLR 2006, section 3.2.2)."""
     spread = float(scipy.stats.studentized_range.ppf(1 - ALPHA, num_methods, math.inf))
     return spread / math.sqrt(2) * math.sqrt(num_methods * (num_methods + 1) / (6 * num_blocks))
+
+
+def cliques(
+    averages: Sequence[float], distance: float, *, alone: bool = False
+) -> list[tuple[float, float]]:
+    """Ends of each longest run of ascending `averages` that lie within less than `distance`.
+
+    With `alone` also of runs of one.
+    """
+    runs: list[tuple[float, float]] = []
+    for i, low in enumerate(averages):
+        high = max(average for average in averages[i:] if average - low < distance)
+        single = high == low and list(averages).count(low) == 1
+        if (alone or not single) and (not runs or high > runs[-1][1]):
+            runs.append((low, high))
+    return runs
 
 
 def _is_matrix(scores: Mapping[str, Sequence[float]]) -> bool:

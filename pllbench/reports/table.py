@@ -57,6 +57,17 @@ def format_q(q: float | None) -> str:
     return "" if q is None else f"{q:g}"
 
 
+def common_start(labels: Iterable[str]) -> str | None:
+    """The label that all others begin with; None where there is none."""
+    shortest, *others = sorted(labels, key=len)
+    return shortest if all(other.startswith(shortest) for other in others) else None
+
+
+def common_label(name: str, labels: Iterable[str]) -> str:
+    """What a row is called where it has several labels: `common_start`, else its name."""
+    return common_start(labels) or name
+
+
 def dataset_title(name: str) -> str:
     """A data set as printed."""
     return DATASETS[name].title if name in DATASETS else name
@@ -260,7 +271,7 @@ class Block:
         return [self.header(column) or ("accuracy",) for column in self.columns]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: the cached property needs a dictionary
 class Table:
     """Accuracies under one selection rule.
 
@@ -287,3 +298,30 @@ class Table:
     def title_note(self) -> tuple[str, ...]:
         """The title as a sentence; empty where there is none."""
         return (f"{self.title}.",) if self.title else ()
+
+    @cached_property
+    def keys(self) -> dict[tuple[str, str], str]:
+        """Key of the line that a row belongs to, by its name and label; see `lines`."""
+        extra: set[tuple[str, str]] = set()
+        for block in self.blocks:
+            labels: dict[str, list[str]] = defaultdict(list)
+            for row in block.rows:
+                labels[row.name].append(row.label)
+            for name, own in labels.items():
+                plain = common_start(own)
+                extra |= {(name, label) for label in own if label != plain}
+        rows = {(row.name, row.label) for block in self.blocks for row in block.rows}
+        return {row: ": ".join(row) if row in extra else row[0] for row in rows}
+
+    def lines(self) -> dict[str, dict[str, Row]]:
+        """Rows by their key, then by data set; in printed order.
+
+        Rows of one name are one line over the data sets, also where their labels add a setting on
+        one of them. Where a data set has several rows of a name, the line goes on with the row
+        whose label the others only add to, if there is one; the others are lines of their own.
+        """
+        lines: dict[str, dict[str, Row]] = defaultdict(dict)
+        for block in self.blocks:
+            for row in block.rows:
+                lines[self.keys[row.name, row.label]][block.dataset] = row
+        return dict(lines)

@@ -77,3 +77,15 @@ def test_a_table_in_a_file_is_the_table_on_the_screen(
 
 def test_a_table_of_the_best_epochs_says_so(grid_results: Path) -> None:
     assert "oracle" in pllbench("table", "--select", "oracle", "--results", grid_results).out
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [("t.tex", "% A fragment"), ("t.md", "| Digits"), ("t.csv", "method,"), ("t.json", "[")],
+)
+def test_a_file_is_written_in_the_format_of_its_suffix(
+    grid_results: Path, tmp_path: Path, name: str, start: str
+) -> None:
+    file = tmp_path / name
+    assert pllbench("table", "--results", grid_results, "--output", file).code == 0
+    assert file.read_text("utf-8").startswith(start)

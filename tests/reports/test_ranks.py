@@ -3,7 +3,15 @@
 from dataclasses import replace
 
 from pllbench.reports.aggregate import build_table
-from pllbench.reports.ranks import rank_rows, tabulate_ranks
+from pllbench.reports.ranks import (
+    Place,
+    datasets_to_rank,
+    places,
+    rank_lines,
+    rank_rows,
+    tabulate_ranks,
+)
+from pllbench.reports.statistics import rank
 from tests.factories import PROTOCOL, make_plan, make_records, on_other_sets
 from tests.reports.examples import texts, three_data_sets
 
@@ -63,3 +71,45 @@ def test_ranks_are_printed_best_first_with_those_of_each_data_set() -> None:
         ("RC", "1.50", "1", "2", "1.5"),
         ("PRODEN", "3.00", "3", "3", "3"),
     ]
+
+
+def test_of_several_rows_of_a_method_that_without_further_settings_goes_on() -> None:
+    records = three_data_sets()
+    records += make_records([99, 99], method="cc", dataset="lost", q=None, train={"lr": 0.05})
+    ranks, notes = rank_rows(build_table(records, PROTOCOL))
+    assert ranks.average == {"CC": 1.5, "RC": 1.5, "PRODEN": 3.0}
+    assert notes[-1].endswith(": CC (lr=0.05).")
+
+
+def test_ranks_are_over_the_data_sets_that_most_lines_share() -> None:
+    """4 methods on 2 data sets and 3 on 3 give 3 and 4 degrees of freedom."""
+    records = three_data_sets()
+    for dataset, q in (("digits", 0.3), ("digits", 0.7), ("lost", None)):
+        records += make_records([70, 70], method="pico", dataset=dataset, q=q)
+    table = build_table(records, PROTOCOL)
+    assert datasets_to_rank(table) == ["digits", "birdsong", "lost"]
+    records += make_records([70, 70], method="dpll", q=0.3)
+    records += make_records([70, 70], method="dpll", q=0.7)
+    records += make_records([60, 60], method="dpll", dataset="lost", q=None)
+    table = build_table(records, PROTOCOL)  # of equally many, 4, the one with more lines
+    assert datasets_to_rank(table) == ["digits", "lost"]
+    ranked = rank_lines(table, datasets_to_rank(table))
+    assert ranked.datasets == ["digits", "lost"]
+    assert len(ranked.ranks.average) == 5
+
+
+def test_the_place_of_a_line_is_what_the_critical_difference_leaves_open() -> None:
+    """Four lines over 30 blocks: 0.86, so the first and the second differ from the others."""
+    scores = {"a": [9.0] * 15 + [8.0] * 15, "b": [8.0] * 15 + [9.0] * 15, "c": [7.0] * 30}
+    ranks = rank(scores | {"d": [6.0] * 29 + [7.5]})
+    assert round(ranks.critical_difference, 2) == 0.86
+    assert places(ranks) == {
+        "a": Place(1.5, 1, 2, "a"),
+        "b": Place(1.5, 1, 2, "a"),
+        "c": Place(91 / 30, 3, 3, "b"),
+        "d": Place(119 / 30, 4, 4, "c"),
+    }
+    assert places(rank({"a": [2.0, 2.0], "b": [1.0, 1.0]})) == {
+        "a": Place(1.0, 1, 2, "a"),
+        "b": Place(2.0, 1, 2, "a"),
+    }

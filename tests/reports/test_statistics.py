@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from pllbench.reports.statistics import (
+    cliques,
     critical_difference,
     holm,
     mean_std,
@@ -131,3 +132,24 @@ def test_ranks_share_ties_and_friedmans_test_is_scipys() -> None:
 def test_ranks_of_nothing_are_refused(scores: dict[str, list[float]]) -> None:
     with pytest.raises(ValueError, match="at least two methods"):
         rank(scores)
+
+
+@pytest.mark.parametrize(
+    ("averages", "distance", "expected"),
+    [
+        ([1, 2, 3, 4], 1.5, [(1, 2), (2, 3), (3, 4)]),
+        ([1, 2, 3, 4], 2.5, [(1, 3), (2, 4)]),
+        ([1, 2, 3, 4], 5, [(1, 4)]),
+        ([1, 2, 3, 4], 1, []),
+        ([1.5, 1.5, 3], 1, [(1.5, 1.5)]),
+    ],
+)
+def test_cliques_are_the_longest_runs_that_do_not_differ(
+    averages: list[float], distance: float, expected: list[tuple[float, float]]
+) -> None:
+    assert cliques(averages, distance) == expected
+
+
+def test_cliques_of_one() -> None:
+    assert cliques([1, 2, 3], 1, alone=True) == [(1, 1), (2, 2), (3, 3)]
+    assert cliques([1, 1.5, 3], 1, alone=True) == [(1, 1.5), (3, 3)]

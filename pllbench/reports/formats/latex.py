@@ -7,6 +7,7 @@ any input encoding.
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from pllbench.reports.formats.narrow import narrow_tables
 from pllbench.reports.report import Report, TextCell, TextRow, TextTable
@@ -72,6 +73,8 @@ _LONG = 50
 
 _COLUMNS = 5
 """Columns of numbers with their spread that fit on a page; wider tables are broken."""
+_ROWS, _HEADER_ROWS = 44, 2
+"""Rows that fit on a page beside a caption, and what the header of a table takes in rows."""
 
 _COLUMN = 55
 """Letters that fit in one column of a two-column page."""
@@ -139,7 +142,11 @@ def to_latex(report: Report, label: str = "tab:pllbench") -> str:
         label: of the first environment; those of the others are numbered.
     """
     if report.joined:
-        return _joined(narrow_tables(report, _COLUMNS), label)
+        narrow = narrow_tables(report, _COLUMNS)
+        pages = _pages(narrow.tables)
+        captions = [narrow.caption(), *["Continued."] * (len(pages) - 1)]
+        labels = [label, *(f"{label}-{i}" for i in range(2, len(pages) + 1))]
+        return "\n".join(map(_joined, pages, captions, labels))
     first, *others = report.tables
     parts = [_separate(first, label, report.notes)]
     parts += [_separate(table, f"{label}-{i}") for i, table in enumerate(others, start=2)]
@@ -164,18 +171,37 @@ def _separate(table: TextTable, label: str, notes: Sequence[str] = ()) -> str:
     )
 
 
-def _joined(report: Report, label: str) -> str:
-    """All tables in one environment; a column before the labels has their first headers."""
-    width = max(len(table.headers) - 1 for table in report.tables)
-    lines = [line for table in report.tables for line in (r"\midrule", *_block(table))]
-    longest = max(len(row.cells[0].text) for table in report.tables for row in table.rows)
+def _pages(tables: Sequence[TextTable]) -> list[list[TextTable]]:
+    """Joined tables in groups that fit on a page each; one that is longer is divided."""
+    parts = [
+        replace(table, rows=table.rows[i : i + _ROWS])
+        for table in tables
+        for i in range(0, len(table.rows), _ROWS)
+    ]
+    pages: list[list[TextTable]] = []
+    room = 0
+    for part in parts:
+        needed = len(part.rows) + _HEADER_ROWS
+        if needed > room:
+            pages.append([])
+            room = _ROWS + _HEADER_ROWS
+        pages[-1].append(part)
+        room -= needed
+    return pages
+
+
+def _joined(tables: Sequence[TextTable], caption: str, label: str) -> str:
+    """Tables in one environment; a column before the labels has their first headers."""
+    width = max(len(table.headers) - 1 for table in tables)
+    lines = [line for table in tables for line in (r"\midrule", *_block(table))]
+    longest = max(len(row.cells[0].text) for table in tables for row in table.rows)
     labels = "l" if longest <= _LONG else r">{\raggedright\arraybackslash}p{20em}"
     return _environment(
         [rf"\begin{{tabular}}{{l{labels}*{{{width}}}{{c}}}}", r"\toprule", *lines[1:]],
-        caption=report.caption(),
+        caption=caption,
         label=label,
         width=width + 2,
-        wide=min(longest, _LONG) + _letters(report.tables, width) > _COLUMN,
+        wide=min(longest, _LONG) + _letters(tables, width) > _COLUMN,
     )
 
 

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pllbench.reports.plots.figure import SETTINGS
-from pllbench.reports.statistics import Ranks
+from pllbench.reports.statistics import Ranks, cliques
 
 _AXIS = 4.0
 """Width of the axis in inches."""
@@ -51,27 +51,21 @@ def plot_ranks(ranks: Ranks, notes: Sequence[str] = ()) -> Figure:
     return figure
 
 
-def cliques(averages: Sequence[float], distance: float) -> list[tuple[float, float]]:
-    """Ends of each longest run of ascending `averages` that lie within less than `distance`."""
-    runs: list[tuple[float, float]] = []
-    for i, low in enumerate(averages):
-        high = max(average for average in averages[i:] if average - low < distance)
-        alone = high == low and list(averages).count(low) == 1
-        if not alone and (not runs or high > runs[-1][1]):
-            runs.append((low, high))
-    return runs
-
-
 def _draw_axis(axes: Axes, num_methods: int, distance: float) -> None:
     axes.plot([1, num_methods], [0, 0], color="0", linewidth=1, clip_on=False)
     for rank in range(1, num_methods + 1):
         axes.plot([rank, rank], [0, 0.3], color="0", linewidth=1, clip_on=False)
         axes.text(rank, 0.45, str(rank), ha="center", va="bottom")
     y = 2.0
-    axes.plot([1, 1 + distance], [y, y], color="0", linewidth=1, clip_on=False)
-    for x in (1, 1 + distance):
+    longer = distance > num_methods - 1
+    end = float(num_methods) if longer else 1 + distance
+    axes.plot([1, end], [y, y], color="0", linewidth=1, clip_on=False)
+    for x in (1.0,) if longer else (1.0, end):
         axes.plot([x, x], [y - 0.2, y + 0.2], color="0", linewidth=1, clip_on=False)
-    axes.text(1 + distance / 2, y + 0.15, f"CD = {distance:.2f}", ha="center", va="bottom")
+    if longer:  # an arrow: it goes on
+        axes.plot([end], [y], color="0", marker=">", markersize=5, clip_on=False)
+    text = f"CD = {distance:.2f}" + (", longer than the axis" if longer else "")
+    axes.text((1 + end) / 2, y + 0.15, text, ha="center", va="bottom")
 
 
 def _draw_bars(axes: Axes, bars: Sequence[tuple[float, float]]) -> None:

@@ -172,3 +172,17 @@ def test_all_tables_compile(tmp_path: Path) -> None:
     assert "Overfull" not in done.stdout
     assert "Float too large" not in done.stdout
     assert (tmp_path / "tables.pdf").stat().st_size > 0
+
+
+def test_a_table_that_is_too_long_for_a_page_goes_on_in_further_ones() -> None:
+    records = [
+        record
+        for i in range(60)
+        for record in make_records([50 + i / 10], method="rc", train={"lr": (i + 1) / 1000})
+    ]
+    text = to_latex(report_table(build_table(records, PROTOCOL)))
+    assert text.count(r"\begin{table}") + text.count(r"\begin{table*}") == 2
+    assert text.count(r"\caption{Continued.}") == 1
+    assert r"\label{tab:pllbench-2}" in text
+    rows = [line for line in text.splitlines() if "RC (lr=" in line]
+    assert len(rows) == 60

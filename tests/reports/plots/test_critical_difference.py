@@ -2,27 +2,9 @@
 
 from pathlib import Path
 
-import pytest
-
-from pllbench.reports.plots.critical_difference import cliques, plot_ranks
+from pllbench.reports.plots.critical_difference import plot_ranks
 from pllbench.reports.plots.figure import save
 from pllbench.reports.statistics import rank
-
-
-@pytest.mark.parametrize(
-    ("averages", "distance", "expected"),
-    [
-        ([1, 2, 3, 4], 1.5, [(1, 2), (2, 3), (3, 4)]),
-        ([1, 2, 3, 4], 2.5, [(1, 3), (2, 4)]),
-        ([1, 2, 3, 4], 5, [(1, 4)]),
-        ([1, 2, 3, 4], 1, []),
-        ([1.5, 1.5, 3], 1, [(1.5, 1.5)]),
-    ],
-)
-def test_bars_join_the_longest_runs_that_do_not_differ(
-    averages: list[float], distance: float, expected: list[tuple[float, float]]
-) -> None:
-    assert cliques(averages, distance) == expected
 
 
 def test_every_method_is_named_with_its_rank(tmp_path: Path) -> None:

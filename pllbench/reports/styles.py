@@ -1,0 +1,113 @@
+"""How rows are drawn: one look a method, in every figure of the project.
+
+Colour, marker and dashes differ at once, so that lines can be told apart in grey too. Needs no
+matplotlib: pages draw their figures themselves.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Literal
+from zlib import crc32
+
+from pllbench.grid.protocol import default_protocol
+from pllbench.reports.table import Table
+
+# Okabe and Ito's palette: its colours stay apart under the common kinds of colour blindness.
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+_MARKERS = "osD^vP*X<>"
+Dashes = Literal["-", "--", "-.", ":"]
+_DASHES: tuple[Dashes, ...] = ("-", "--", "-.", ":")
+_GREY = "#595959"
+"""Of references."""
+_NUM_LOOKS = 140
+"""After so many places colour, marker and dashes come together again. Among the first 70 two of one
+colour have different markers."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineStyle:
+    """How a row is drawn; colours as #RRGGBB, markers and dashes as matplotlib names them."""
+
+    label: str
+    colour: str
+    marker: str
+    dashes: Dashes
+
+
+LineStyles = Mapping[str, LineStyle]
+"""Styles by the label of the row."""
+
+
+def style_rows(table: Table) -> LineStyles:
+    """Styles of the rows of a table, by label; those of a line are drawn alike."""
+    lines = table.lines()
+    looks = assign_looks(
+        {key: any(row.reference for row in rows.values()) for key, rows in lines.items()}
+    )
+    shared = shared_settings(row.label for rows in lines.values() for row in rows.values())
+    return {
+        row.label: replace(looks[key], label=without_settings(row.label, shared))
+        for key, rows in lines.items()
+        for row in rows.values()
+    }
+
+
+def _settings_in(label: str) -> tuple[str, list[str]]:
+    """A label's name, and the settings that it ends with in brackets."""
+    name, bracket, inside = label.removesuffix(")").rpartition(" (")
+    settings = inside.split(", ")
+    if not (bracket and label.endswith(")") and all("=" in setting for setting in settings)):
+        return label, []
+    return name, settings
+
+
+def shared_settings(labels: Iterable[str]) -> list[str]:
+    """The settings that all of some labels end with; none of a single label."""
+    listed = [_settings_in(label)[1] for label in dict.fromkeys(labels)]
+    if len(listed) < 2:
+        return []
+    return [setting for setting in listed[0] if all(setting in other for other in listed)]
+
+
+def without_settings(label: str, shared: Sequence[str]) -> str:
+    """A label without some of its settings."""
+    name, settings = _settings_in(label)
+    left = [setting for setting in settings if setting not in shared]
+    return f"{name} ({', '.join(left)})" if left else name
+
+
+def assign_looks(references: Mapping[str, bool]) -> LineStyles:
+    """A style for each of some rows, by their key; True for a reference, which is grey.
+
+    A method or variant that the protocol names has the look of its place there, whatever else is
+    drawn. Any other has one that follows from its key, or the next one that nothing else has.
+    """
+    places = dict(_known_places())
+    for key in sorted(references.keys() - places.keys()):
+        start, taken = crc32(key.encode()), set(places.values())
+        tries = ((start + i) % _NUM_LOOKS for i in range(_NUM_LOOKS))
+        places[key] = next((place for place in tries if place not in taken), start)
+    return {
+        key: LineStyle(key, _GREY, "", _DASHES[1 + places[key] % 3])
+        if reference
+        else _look(key, places[key])
+        for key, reference in references.items()
+    }
+
+
+def assign_styles(labels: Iterable[str]) -> LineStyles:
+    """Styles of lines that are no methods, in order."""
+    return {label: _look(label, i) for i, label in enumerate(dict.fromkeys(labels))}
+
+
+def _look(label: str, place: int) -> LineStyle:
+    colour, marker = _COLOURS[place % len(_COLOURS)], _MARKERS[place % len(_MARKERS)]
+    return LineStyle(label, colour, marker, _DASHES[place % len(_DASHES)])
+
+
+@cache
+def _known_places() -> dict[str, int]:
+    """Place of each method and variant of the protocol, in its order."""
+    protocol = default_protocol()
+    return {name: i for i, name in enumerate((*protocol.labels, *protocol.variants))}
