@@ -242,12 +242,13 @@ class Method(nn.Module, ABC, Generic[H]):
         a probability of 0, but one score of a row is finite.
         """
 
-    def fit(self, train: TrainView) -> Tensor | None:
-        """Called once, where `gradient` is False: see `FittedMethod`."""
-        raise NotImplementedError(f"{type(self).__name__} is trained in steps")
+    def param_groups(self) -> Sequence[ParamGroup]:
+        """What the optimizer trains: by default all parameters, at the rates of the train settings.
 
-    def after_step(self, batch: Batch) -> None:
-        """Called after the optimizer's step, without gradient: sees the new weights."""
+        Each parameter that needs a gradient belongs to exactly one group. A resumed run must find
+        the groups as they were.
+        """
+        return (ParamGroup(tuple(self.parameters())),)
 
     def on_epoch_start(self, train: TrainView) -> None:
         """Called before the first batch of each epoch, without gradient, with `epoch` set."""
@@ -261,17 +262,16 @@ class Method(nn.Module, ABC, Generic[H]):
         """
         return False
 
-    def param_groups(self) -> Sequence[ParamGroup]:
-        """What the optimizer trains: by default all parameters, at the rates of the train settings.
-
-        Each parameter that needs a gradient belongs to exactly one group. A resumed run must find
-        the groups as they were.
-        """
-        return (ParamGroup(tuple(self.parameters())),)
+    def after_step(self, batch: Batch) -> None:
+        """Called after the optimizer's step, without gradient: sees the new weights."""
 
     def extra_predictions(self, x: Tensor) -> Mapping[str, Tensor]:  # noqa: ARG002 - a default
         """Scores [B, C] of further heads (auxiliary network, ensemble) whose accuracy is logged."""
         return {}
+
+    def fit(self, train: TrainView) -> Tensor | None:
+        """Called once, where `gradient` is False: see `FittedMethod`."""
+        raise NotImplementedError(f"{type(self).__name__} is trained in steps")
 
 
 class FittedMethod(Method[H]):
