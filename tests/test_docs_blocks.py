@@ -231,6 +231,8 @@ def perform(line: str) -> str | None:
         rest += ["--results", "results" if name == "run" else str(ROOT / "results")]
     if name == "run":
         rest += ["--dry-run"] if line in NOT_HERE else ["--jobs", "1", "--device", "cpu"]
+    if name != "run" and line in NOT_HERE:
+        return None
     if name == "data" and rest[0] in DATASETS and not at_hand(DATASETS[rest[0]], Path(DATA or "")):
         return None  # its file is not here
     answer = pllbench(name, *rest)

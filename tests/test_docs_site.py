@@ -61,10 +61,12 @@ def test_the_navigation_leads_to_every_page_once(pages: Path) -> None:
 def test_methods_are_listed_by_family_and_year(tmp_path: Path) -> None:
     (tmp_path / "cc.md").write_text("# CC: one loss\n\nSomebody, NeurIPS 2020.\n")
     (tmp_path / "rc.md").write_text("# RC\n\nSomebody, ICML 2019.\n")
-    first, second = methods.method_pages(tmp_path)
-    assert (first.name, first.label, first.year) == ("rc", "RC", "2019")
+    (tmp_path / "proden.md").write_text("# PRODEN\n\nSomebody, ICML 2018.\n")
+    loss, first, second = methods.method_pages(tmp_path)
+    assert (loss.name, loss.family, loss.summary, loss.year) == ("cc", "loss", "one loss", "2020")
+    assert (first.name, first.family, first.year) == ("proden", "confidence", "2018")
     assert first.summary
-    assert (second.name, second.summary, second.year) == ("cc", "one loss", "2020")
+    assert (second.name, second.label, second.year) == ("rc", "RC", "2019")
 
 
 def test_pages_have_no_insert_left_and_no_path_of_a_machine(pages: Path) -> None:

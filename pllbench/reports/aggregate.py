@@ -203,10 +203,9 @@ def _notes(blocks: Sequence[Block], groups: Sequence[RunGroup], shown: Shown) ->
     if apart:
         notes += [f"On other splits or candidate sets, so not ranked: {', '.join(apart)}."]
     if any(cell.note == _NO_HOLDOUT for cell in cells):
-        notes += [f"{_NO_HOLDOUT}: runs without --holdout have no value under this rule."]
-    if any(cell.note == _NO_CLASSES for cell in cells):
-        notes += [f"{_NO_CLASSES}: runs without --imbalance have no accuracies by class."]
         notes += [f"{_NO_HOLDOUT}: runs without a hold-out have no value under this rule."]
+    if any(cell.note == _NO_CLASSES for cell in cells):
+        notes += [f"{_NO_CLASSES}: runs without imbalance have no accuracies by class."]
     distinct = {group.spec.cell: group for group in groups if group.planned}  # rows share runs
     planned = sum(group.planned or 0 for group in distinct.values())
     missing = planned - sum(len(group.records) for group in distinct.values())

@@ -20,9 +20,12 @@ Dashes = Literal["-", "--", "-.", ":"]
 _DASHES: tuple[Dashes, ...] = ("-", "--", "-.", ":")
 _GREY = "#595959"
 """Of references."""
-_NUM_LOOKS = 140
+_NUM_LOOKS = 280
 """After so many places colour, marker and dashes come together again. Among the first 70 two of one
 colour have different markers."""
+
+_NUM_GREY = 40
+"""After so many places marker and dashes come together again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +89,12 @@ def assign_looks(references: Mapping[str, bool]) -> LineStyles:
     places = dict(_known_places())
     for key in sorted(references.keys() - places.keys()):
         start, taken = crc32(key.encode()), set(places.values())
-        tries = ((start + i) % _NUM_LOOKS for i in range(_NUM_LOOKS))
-        places[key] = next((place for place in tries if place not in taken), start)
+        free = [
+            place for i in range(_NUM_LOOKS) if (place := (start + i) % _NUM_LOOKS) not in taken
+        ]
+        drawn = {places[other] % _NUM_GREY for other in references if other in places}
+        apart = (place for place in free if place % _NUM_GREY not in drawn)
+        places[key] = next(apart, free[0] if free else start)
     return {
         key: LineStyle(key, _GREY, "", _DASHES[1 + places[key] % 3])
         if reference
@@ -102,8 +109,9 @@ def assign_styles(labels: Iterable[str]) -> LineStyles:
 
 
 def _look(label: str, place: int) -> LineStyle:
+    turn = place + place // len(_MARKERS)  # 40 pairs of marker and dashes before one returns
     colour, marker = _COLOURS[place % len(_COLOURS)], _MARKERS[place % len(_MARKERS)]
-    return LineStyle(label, colour, marker, _DASHES[place % len(_DASHES)])
+    return LineStyle(label, colour, marker, _DASHES[turn % len(_DASHES)])
 
 
 @cache

@@ -79,7 +79,7 @@ def test_each_metric_has_a_column_in_the_order_asked_for() -> None:
     assert [cell.note for _, cell in table.cells] == ["", "", "not long-tailed"]
     notes = " ".join(table.notes)
     assert f"few: {METRICS['few']}." in notes
-    assert "not long-tailed: runs without --imbalance have no accuracies by class." in notes
+    assert "not long-tailed: runs without imbalance have no accuracies by class." in notes
 
 
 def test_a_reference_spans_the_columns_of_one_metric_or_has_one_each() -> None:

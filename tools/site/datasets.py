@@ -35,6 +35,7 @@ _SPLITS = {
     "random": "20 % test rows at random, anew for each seed",
     "stratified": "20 % test rows of every class, anew for each seed",
     "fixed": "the published one",
+    "folds": "a fold by the seed; another one is left aside",
 }
 _AUDITED = {
     "num_rows": "rows",
@@ -51,6 +52,12 @@ _AUDITED = {
 }
 
 
+def _origin_of_sets(info: DatasetInfo) -> str:
+    if info.annotated:
+        return "labels of several annotators, of which a rule makes sets"
+    return "come with it" if info.real_candidates else "generated"
+
+
 def facts(info: DatasetInfo) -> str:
     """What the catalogue says of a data set."""
     if info.file is None:
@@ -63,7 +70,7 @@ def facts(info: DatasetInfo) -> str:
         ("name", code(info.name)),
         ("kind", _KINDS[info.kind]),
         ("split", _SPLITS[info.split]),
-        ("candidate sets", "come with it" if info.real_candidates else "generated"),
+        ("candidate sets", _origin_of_sets(info)),
         ("file below the data folder", code(info.file or "")),
         ("how to get it", way),
         ("source", f"<{info.source}>" if info.source else ""),

@@ -73,8 +73,8 @@ _LONG = 50
 
 _COLUMNS = 5
 """Columns of numbers with their spread that fit on a page; wider tables are broken."""
-_ROWS, _HEADER_ROWS = 44, 2
-"""Rows that fit on a page beside a caption, and what the header of a table takes in rows."""
+_LINES, _LINE = 46, 36
+"""Lines that fit on a page beside a caption, and letters that fit on a line of a wrapped label."""
 
 _COLUMN = 55
 """Letters that fit in one column of a two-column page."""
@@ -173,21 +173,32 @@ def _separate(table: TextTable, label: str, notes: Sequence[str] = ()) -> str:
 
 def _pages(tables: Sequence[TextTable]) -> list[list[TextTable]]:
     """Joined tables in groups that fit on a page each; one that is longer is divided."""
-    parts = [
-        replace(table, rows=table.rows[i : i + _ROWS])
-        for table in tables
-        for i in range(0, len(table.rows), _ROWS)
-    ]
     pages: list[list[TextTable]] = []
     room = 0
-    for part in parts:
-        needed = len(part.rows) + _HEADER_ROWS
-        if needed > room:
-            pages.append([])
-            room = _ROWS + _HEADER_ROWS
-        pages[-1].append(part)
-        room -= needed
+    for table in tables:
+        header = 1 + max(map(len, table.headers))
+        height = header + sum(map(_num_lines, table.rows))
+        part: list[TextRow] = []
+        for row in table.rows:
+            needed = _num_lines(row) + (0 if part else header)
+            if needed > room or (not part and room < height <= _LINES):
+                if part:
+                    pages[-1].append(replace(table, rows=tuple(part)))
+                    part = []
+                    needed += header
+                pages.append([])
+                room = _LINES
+            part.append(row)
+            room -= needed
+            height = _LINES + 1  # of a table that has begun, the rest goes on where it is
+        pages[-1].append(replace(table, rows=tuple(part)))
     return pages
+
+
+def _num_lines(row: TextRow) -> int:
+    """How many lines a row takes, whose label is wrapped if it is long."""
+    letters = len(row.cells[0].text)
+    return 1 if letters <= _LONG else -(-letters // _LINE)
 
 
 def _joined(tables: Sequence[TextTable], caption: str, label: str) -> str:
