@@ -159,7 +159,7 @@ def test_all_tables_compile(tmp_path: Path) -> None:
     tables += map(benchmark_table, benchmark_names())
     fragments = [to_latex(table, f"tab:{i}") for i, table in enumerate(tables)]
     fragments += [to_latex(make(), f"tab:{name}") for name, make in REPORTS.items()]
-    (tmp_path / "tables.tex").write_text(DOCUMENT % "\n".join(fragments), "ascii")
+    (tmp_path / "tables.tex").write_text(DOCUMENT % "\n\\clearpage\n".join(fragments), "ascii")
     done = subprocess.run(
         ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "tables.tex"],
         cwd=tmp_path,
