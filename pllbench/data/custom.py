@@ -11,7 +11,7 @@ Three forms:
 * `NAME.mat` as the real-world sets have it: `data` [N, D], `target` [C, N] 0/1, and optionally
   `partial_target` [C, N].
 * a folder of images of one size, one folder inside it for each class; or `train` and `test` in it,
-  each with the folders of the classes.
+  each with the folders of the classes. Hidden files and folders, `.NAME`, do not count.
 
 Its content digest is part of a run's identity, its path is not. Needs no torch.
 """
@@ -23,10 +23,9 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from pllbench.data.catalogue import DATASETS, DatasetInfo, Split, dataset_info
+from pllbench.data.image_folders import fixed_parts, visible_files
 from pllbench.spec import Kind
 from pllbench.validation import folded_name, folder_name_problem
-
-FIXED_FOLDERS = ("train", "test")
 
 
 def is_path(text: str) -> bool:
@@ -70,7 +69,7 @@ def custom_info(path: Path) -> DatasetInfo:
     annotated = False
     if path.is_dir():
         kind, real = "image", False
-        fixed = all((path / part).is_dir() for part in FIXED_FOLDERS)
+        fixed = bool(fixed_parts(path))
     elif not path.is_file():
         raise ValueError(f"{path}: no such file or folder")
     elif path.suffix == ".npz":
@@ -109,15 +108,12 @@ def content_digest(path: Path) -> str:
     content = hashlib.sha256()
     beside = annotations_file(path)
     files = [path, beside] if path.suffix == ".npz" and beside.exists() else [path]
-    for file in sorted(path.rglob("*")) if path.is_dir() else files:
-        if file.is_file():
-            if path.is_dir():
-                content.update(
-                    f"{file.relative_to(path).as_posix()}:{file.stat().st_size}:".encode()
-                )
-            with file.open("rb") as stream:
-                while block := stream.read(2**20):
-                    content.update(block)
+    for file in visible_files(path) if path.is_dir() else files:
+        if path.is_dir():
+            content.update(f"{file.relative_to(path).as_posix()}:{file.stat().st_size}:".encode())
+        with file.open("rb") as stream:
+            while block := stream.read(2**20):
+                content.update(block)
     return content.hexdigest()[:16]
 
 
