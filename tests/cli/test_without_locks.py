@@ -26,7 +26,7 @@ def test_status_counts_records_and_unfinished_runs(grid_results: Path, tmp_path:
     (results / "records").parent.mkdir()
     (results / "records").symlink_to(grid_results / "records")
     for number, error in enumerate(("it went wrong", None)):
-        space = Workspace.of(results, str(number) * 16)
+        space = Workspace.for_run(results, str(number) * 16)
         space.folder.mkdir(parents=True)
         (space.folder / "lock").touch()
         if error:
@@ -54,7 +54,7 @@ def test_run_is_refused_in_one_line_that_names_the_folder(tmp_path: Path) -> Non
 
 def test_a_workspace_names_its_path(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No locks available") as caught:
-        Workspace.of(tmp_path, "run").acquire()
+        Workspace.for_run(tmp_path, "run").acquire()
     assert caught.value.filename == str(tmp_path / "work" / "run" / "lock")
 
 
