@@ -66,7 +66,7 @@ def kill(process: BaseProcess, checkpoint: Path, epochs: int, ended: threading.E
         before = written_at(checkpoint)
         while written_at(checkpoint) == before and not ended.wait(0.001):
             pass
-    if not ended.wait(random.uniform(0, 0.02)):
+    if not ended.wait(random.uniform(0, 0.005)):
         process.kill()
         wait([process.sentinel])  # or the next job may be given to it
 
@@ -80,7 +80,7 @@ def written_at(checkpoint: Path) -> int:
 def test_a_killed_run_ends_as_a_straight_one(
     engine: LocalEngine, data_dir: Path, tmp_path: Path, method: str
 ) -> None:
-    [job] = make_jobs(data_dir, plan_lost(method, epochs=8, batch_size=16))
+    [job] = make_jobs(data_dir, plan_lost(method, epochs=20, batch_size=16))
     straight = run_once(engine, job, None)
     assert isinstance(straight, Finished)
     options = replace(job.options, checkpoint_every=1)
