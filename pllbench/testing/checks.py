@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from pllbench.method import Hparams, Network, Problem
 from pllbench.networks import make_network
 from pllbench.spec import RunSpec, TrainSpec
+from pllbench.testing.side_effects import inputs, process_state
 from pllbench.testing.support import (
     EPOCHS,
     NUM_CLASSES,
@@ -33,6 +34,7 @@ from pllbench.testing.support import (
     train_in_pieces,
     walk,
 )
+from pllbench.training.isolation import ProcessState
 from pllbench.training.task import Task
 from pllbench.training.trainer import build_method, train
 
@@ -52,17 +54,21 @@ class Check:
     def run(self) -> None:
         """Raise AssertionError, with the reason in one sentence, if the check fails.
 
-        torch's global generator is left as it was.
+        torch's global generator, and what else all runs of a process share, are left as they were.
         """
+        before = ProcessState.capture()
         try:
             with torch.random.fork_rng(devices=[]):
                 torch.manual_seed(0)
                 self.verify()
-        except Exception as error:  # a method may raise anything, and whatever it is, it fails
+        # A method may raise anything, and whatever it is, it fails.
+        except (Exception, SystemExit) as error:
             reason = f"{error}"
             if not isinstance(error, CheckFailed):
                 reason = f"it raises {type(error).__name__}: {error}"
             raise AssertionError(" ".join(reason.split())) from error
+        finally:
+            before.restore()
 
     def __str__(self) -> str:
         return self.name
@@ -82,6 +88,8 @@ def method_checks(cls: AnyMethod) -> list[Check]:
         "takes a last batch of one row": last_batch_of_one,
         "takes a batch larger than the data set": large_batch,
         "runs for a single epoch": single_epoch,
+        "writes to none of its inputs": inputs,
+        "leaves its process as it was": process_state,
     }
     if cls.labels != "true":
         checks["never sees true labels"] = labels_unseen

@@ -13,7 +13,7 @@ from pllbench.spec import Kind
 from pllbench.views.roles import VIEWS, Views
 from pllbench.views.scaling import scale
 from tests.factories import make_views
-from tests.views.helpers import ROLES, generator
+from tests.views.helpers import ROLES, generator, images, make_image_views
 
 DRAWN = ("strong", "query", "key")
 KINDS: tuple[Kind, ...] = ("tabular", "text")
@@ -140,3 +140,18 @@ def test_scaling_comes_after_the_view(scaling: str, kind: Kind) -> None:
     assert torch.equal(draw(views, x), scale(raw, views.spec, views.stats))
     if scaling == "tfidf":  # added tokens do not lengthen a row
         torch.testing.assert_close(draw(views, x).norm(dim=1), torch.full((40,), 6.0))
+
+
+@pytest.mark.parametrize("role", [*ROLES, "plain"])
+@pytest.mark.parametrize("kind", ["tabular", "text", "image", "digits"])
+def test_a_view_shares_memory_with_no_row_and_no_other_view(kind: Kind, role: str) -> None:
+    image = kind in ("image", "digits")
+    x = images(6, size=8) if image else counts(6, 5) + 1
+    views = make_image_views(kind) if image else make_views(x, kind=kind)
+    before = x.clone()
+    first, second = (views.plain(x) if role == "plain" else draw(views, x, role) for _ in range(2))
+    kept = first.clone()
+    second.zero_()
+    assert torch.equal(first, kept)
+    assert torch.equal(x, before)
+    assert not torch.equal(first, second)
