@@ -97,6 +97,14 @@ class Diverging(Steady):
         return step
 
 
+class OneRow(Steady):
+    """Predicts the first row only."""
+
+    def predict(self, x: torch.Tensor) -> torch.Tensor:
+        scores = super().predict(x)
+        return scores[:1] if Path(__file__).with_name("broken").exists() else scores
+
+
 class Slow(Steady):
     """Takes a tenth of a second an epoch."""
 

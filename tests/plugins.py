@@ -25,6 +25,7 @@ METHODS = {
     "killed": "Killed",
     "hanging": "Hanging",
     "diverging": "Diverging",
+    "one_row": "OneRow",
     "slow": "Slow",
     "leaves_dtype": "LeavesDtype",
     "leaves_device": "LeavesDevice",

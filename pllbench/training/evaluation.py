@@ -1,8 +1,8 @@
 """Evaluation: predictions in chunks, and metrics of scores, pseudo labels and hold-outs."""
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -58,19 +58,20 @@ EVALUATION_CHUNK = 4096
 IMAGE_EVALUATION_CHUNK = 500
 """Images predicted at once: the activations of a chunk must fit into memory."""
 
+_IMPROPER: dict[str, Callable[[Tensor], Tensor]] = {"NaN": torch.isnan, "inf": torch.isposinf}
+
 
 @torch.no_grad()
 def evaluate(method: Method[Any], task: Task) -> dict[str, float]:
     """The columns of an epoch that say how well the method predicts: test rows, hold-out.
 
     Raises:
-        FloatingPointError: a score is NaN.
+        ValueError: scores are not of the contract's shape or dtype.
+        FloatingPointError: a score is NaN or +inf, or all scores of a row are -inf.
     """
     scores = predictions(method, task, task.test_x)
-    if scores.isnan().any():  # the last step broke the weights; argmax would call it class 0
-        raise FloatingPointError(f"a score is NaN after the last step of epoch {method.epoch}")
     row = {"accuracy": accuracy(scores, task.test_y)}
-    for name, extra in _over_chunks(task, task.test_x, method.extra_predictions).items():
+    for name, extra in _over_chunks(method, task, task.test_x, "extra_predictions").items():
         row[f"{EXTRA}{name}"] = accuracy(extra, task.test_y)
     if len(task.holdout_x):
         held = predictions(method, task, task.holdout_x)
@@ -82,18 +83,54 @@ def evaluate(method: Method[Any], task: Task) -> dict[str, float]:
 
 @torch.no_grad()
 def predictions(method: Method[Any], task: Task, x: Tensor) -> Tensor:
-    """Scores [M, C] of the rows x [M, ...] of a task, in eval mode."""
+    """Scores [M, C] of the rows x [M, ...] of a task, in eval mode; raises as `evaluate`."""
     method.eval()
-    return _over_chunks(task, x, lambda rows: {"": method.predict(rows)})[""]
+    return _over_chunks(method, task, x, "predict")[""]
 
 
 def _over_chunks(
-    task: Task,
-    x: Tensor,
-    predictions: Callable[[Tensor], Mapping[str, Tensor]],
+    method: Method[Any], task: Task, x: Tensor, member: Literal["predict", "extra_predictions"]
 ) -> dict[str, Tensor]:
+    """Scores [M, C] of the rows x by the names of heads; the method's own have none."""
     parts: defaultdict[str, list[Tensor]] = defaultdict(list)
     for rows in x.split(EVALUATION_CHUNK if x.ndim == 2 else IMAGE_EVALUATION_CHUNK):
-        for name, scores in predictions(task.views.plain(rows)).items():
+        given = getattr(method, member)(task.views.plain(rows))
+        for name, scores in ({"": given} if member == "predict" else given).items():
+            _require_shape(scores, (len(rows), task.candidates.shape[1]), _where(member, name))
             parts[name].append(scores)
-    return {name: torch.cat(chunks) for name, chunks in parts.items()}
+    found = {name: torch.cat(chunks) for name, chunks in parts.items()}
+    for name, scores in found.items():
+        if len(scores) != len(x):
+            where = _where(member, name)
+            raise ValueError(f"{where} gives scores of {len(scores)} of {len(x)} rows")
+        _require_probabilities(scores, method.epoch, _where(member, name))
+    return found
+
+
+def _where(member: str, name: str) -> str:
+    return f"{member} ({name})" if name else member
+
+
+def _require_shape(scores: object, shape: tuple[int, int], where: str) -> None:
+    """Raise ValueError unless `scores` are floating-point numbers of this shape."""
+    if not isinstance(scores, Tensor):
+        raise ValueError(f"{where} gives a {type(scores).__name__}, not a tensor of scores")
+    if scores.shape != shape or not scores.is_floating_point():
+        dtype = str(scores.dtype).removeprefix("torch.")
+        raise ValueError(
+            f"{where} gives {dtype} scores of shape {list(scores.shape)} for {shape[0]} rows of "
+            f"{shape[1]} classes, must be floating-point numbers [{shape[0]}, {shape[1]}]"
+        )
+
+
+def _require_probabilities(scores: Tensor, epoch: int, where: str) -> None:
+    """Raise FloatingPointError unless every row's softmax is one: -inf is a probability of 0."""
+    proper = (scores < torch.inf).all(1) & (scores > -torch.inf).any(1)  # NaN is neither
+    if proper.all():
+        return
+    row = int(proper.int().argmin())
+    wrong = [name for name, kind in _IMPROPER.items() if kind(scores[row]).any()]
+    what = f"a score is {wrong[0]}" if wrong else "all scores of a row are -inf"
+    raise FloatingPointError(
+        f"{what} after the last step of epoch {epoch}: {where}, row {row} of {len(scores)}"
+    )

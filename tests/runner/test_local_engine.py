@@ -40,7 +40,7 @@ def run(engine: LocalEngine, jobs: list[Job]) -> dict[str, list[Event]]:
 def test_each_kind_of_failure_is_told_and_the_next_run_succeeds(
     engine: LocalEngine, folder: Path
 ) -> None:
-    wrong = ("raising", "out_of_memory", "end_of_file", "exiting", "killed", "diverging")
+    wrong = ("raising", "out_of_memory", "end_of_file", "exiting", "killed", "diverging", "one_row")
     methods = [name for method in wrong for name in (method, "steady")]
     batch = jobs(folder, *wrong) + jobs(folder, "steady", seeds=len(wrong))
     batch.sort(key=lambda job: job.spec.seed)
@@ -61,6 +61,8 @@ def test_each_kind_of_failure_is_told_and_the_next_run_succeeds(
         "exiting/0": "the worker ended with exit code 3",
         "killed/0": "the worker was killed by the system (out of memory?)",
         "diverging/0": "FloatingPointError: loss is nan at epoch 1, step 1 of 5",
+        "one_row/0": "ValueError: predict gives float32 scores of shape [1, 3] for 20 rows of 3 "
+        "classes, must be floating-point numbers [20, 3]",
     }
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -145,3 +146,105 @@ def test_evaluation_does_not_depend_on_its_batch_size(
     assert found[criterion] == pytest.approx(whole[criterion], rel=1e-6)
     torch.testing.assert_close(predictions(method, task, task.test_x), scores)
     assert not method.training
+
+
+def evaluated(*heads: str, given: Callable[[torch.Tensor], object]) -> dict[str, float]:
+    """Evaluation of a method whose scores, or those of its heads, are `given` of the right ones."""
+
+    class Answering(Toy):
+        def predict(self, x: torch.Tensor) -> torch.Tensor:
+            scores = super().predict(x)
+            return scores if heads else given(scores)  # type: ignore[return-value]
+
+        def extra_predictions(self, x: torch.Tensor) -> dict[str, torch.Tensor]:
+            return {head: given(self.predict(x)) for head in heads}  # type: ignore[misc]
+
+    spec = make_toy_spec()
+    task = make_small_task(spec)  # 12 test rows of 4 classes
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        method = build_method(spec, Answering, task)
+    method.epoch = 3
+    return evaluate(method, task)
+
+
+MISSHAPEN: dict[str, Callable[[torch.Tensor], object]] = {
+    "float32 scores of shape [1, 4]": lambda scores: scores[:1],
+    "float32 scores of shape [12, 2]": lambda scores: scores[:, :2],
+    "float32 scores of shape [12]": lambda scores: scores[:, 0],
+    "float32 scores of shape [12, 4, 1]": lambda scores: scores[:, :, None],
+    "int64 scores of shape [12, 4]": lambda scores: scores.long(),
+    "bool scores of shape [12, 4]": lambda scores: scores > 0,
+    "complex64 scores of shape [12, 4]": lambda scores: scores.to(torch.complex64),
+}
+
+
+@pytest.mark.parametrize("heads", [(), ("peer",)])
+@pytest.mark.parametrize("what", MISSHAPEN)
+def test_scores_of_another_shape_or_dtype_are_refused(what: str, heads: tuple[str, ...]) -> None:
+    where = "extra_predictions (peer)" if heads else "predict"
+    with pytest.raises(ValueError, match=r"gives") as caught:
+        evaluated(*heads, given=MISSHAPEN[what])
+    assert str(caught.value) == (
+        f"{where} gives {what} for 12 rows of 4 classes, must be floating-point numbers [12, 4]"
+    )
+
+
+def test_scores_that_are_no_tensor_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"^predict gives a ndarray, not a tensor of scores$"):
+        evaluated(given=lambda scores: scores.numpy())
+
+
+def with_row(*values: float) -> Callable[[torch.Tensor], torch.Tensor]:
+    """Scores whose row 5 is the given one."""
+
+    def given(scores: torch.Tensor) -> torch.Tensor:
+        return torch.cat([scores[:5], torch.tensor([values]), scores[6:]])
+
+    return given
+
+
+@pytest.mark.parametrize("heads", [(), ("peer",)])
+@pytest.mark.parametrize(
+    ("row", "what"),
+    [
+        ((1.0, math.nan, 0.0, 0.0), "a score is NaN"),
+        ((1.0, math.inf, 0.0, 0.0), "a score is inf"),
+        ((-math.inf, math.inf, 0.0, 0.0), "a score is inf"),
+        ((-math.inf,) * 4, "all scores of a row are -inf"),
+    ],
+)
+def test_scores_that_are_no_probabilities_are_refused(
+    row: tuple[float, ...], what: str, heads: tuple[str, ...]
+) -> None:
+    where = "extra_predictions (peer)" if heads else "predict"
+    with pytest.raises(FloatingPointError) as caught:
+        evaluated(*heads, given=with_row(*row))
+    assert str(caught.value) == f"{what} after the last step of epoch 3: {where}, row 5 of 12"
+
+
+def test_minus_infinity_is_a_probability_of_zero() -> None:
+    right = evaluated("peer", given=lambda scores: scores)
+    found = evaluated("peer", given=with_row(-math.inf, -math.inf, 0.0, -math.inf))
+    assert found.keys() == right.keys()
+    assert abs(found["accuracy_peer"] - right["accuracy_peer"]) <= 1 / 12 + 1e-12
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_scores_of_another_floating_point_dtype_are_taken(dtype: torch.dtype) -> None:
+    evaluated(given=lambda scores: scores.to(dtype))
+
+
+class Once(Toy):
+    """Has scores of a head for the first 8 rows only."""
+
+    def extra_predictions(self, x: torch.Tensor) -> dict[str, torch.Tensor]:
+        return {"once": self.predict(x)} if len(x) == 8 else {}
+
+
+def test_a_head_that_scores_some_rows_only_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluation, "EVALUATION_CHUNK", 8)
+    task = make_small_task(make_toy_spec())
+    method = build_method(make_toy_spec(), Once, task)
+    with pytest.raises(ValueError, match=r"^extra_predictions \(once\) gives scores of 8 of 12"):
+        evaluate(method, task)
