@@ -9,7 +9,7 @@ Three forms:
 * `NAME.mat` as the real-world sets have it: `data` [N, D], `target` [C, N] 0/1, and optionally
   `partial_target` [C, N].
 * a folder of images of one size, one folder inside it for each class; or `train` and `test` in it,
-  each with the folders of the classes.
+  each with the folders of the classes. Hidden files and folders, `.NAME`, do not count.
 
 Its content digest is part of a run's identity, its path is not. Needs no torch.
 """
@@ -21,9 +21,8 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from pllbench.data.catalogue import DATASETS, DatasetInfo, Split, dataset_info
+from pllbench.data.image_folders import fixed_parts, visible_files
 from pllbench.spec import Kind
-
-FIXED_FOLDERS = ("train", "test")
 
 
 def is_path(text: str) -> bool:
@@ -60,7 +59,7 @@ def custom_info(path: Path) -> DatasetInfo:
         raise ValueError(f"{path}: its name must be letters, digits, '.', '_' and '-'")
     if path.is_dir():
         kind, real = "image", False
-        fixed = all((path / part).is_dir() for part in FIXED_FOLDERS)
+        fixed = bool(fixed_parts(path))
     elif not path.is_file():
         raise ValueError(f"{path}: no such file or folder")
     elif path.suffix == ".npz":
@@ -86,15 +85,12 @@ def custom_info(path: Path) -> DatasetInfo:
 def content_digest(path: Path) -> str:
     """First 16 hex digits of the SHA-256 of a file, or of the names and files of a folder."""
     content = hashlib.sha256()
-    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-        if file.is_file():
-            if path.is_dir():
-                content.update(
-                    f"{file.relative_to(path).as_posix()}:{file.stat().st_size}:".encode()
-                )
-            with file.open("rb") as stream:
-                while block := stream.read(2**20):
-                    content.update(block)
+    for file in visible_files(path) if path.is_dir() else [path]:
+        if path.is_dir():
+            content.update(f"{file.relative_to(path).as_posix()}:{file.stat().st_size}:".encode())
+        with file.open("rb") as stream:
+            while block := stream.read(2**20):
+                content.update(block)
     return content.hexdigest()[:16]
 
 

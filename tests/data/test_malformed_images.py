@@ -108,7 +108,22 @@ def save_files(folder: Path, *files: str) -> Path:
         (("cat/0.png",), "must hold one folder for each class, found 1"),
         (("0.png", "1.png"), "must hold one folder for each class, found 0"),
         (("cat/a.txt", "dog/b.gz"), "no images (.png,"),
-        (("train/cat/0.png", "train/dog/0.png", "test/cat/a.txt"), "no images"),
+        (("cat/0.png", "dog/0.png", "cow/a.txt"), "pets/cow: no images (.png,"),
+        (("cat/0.png", "dog/0.png", "cow/._0.png"), "pets/cow: no images (.png,"),
+        (("train/cat/0.png", "train/dog/0.png", "test/cat/a.txt"), "pets/test/cat: no images"),
+        (("train/cat/0.png", "train/dog/0.png", "test/0.png"), "pets/test: must hold one folder"),
+        (
+            ("cat/0.png", "dog/0.png", "dog/old/1.png"),
+            "pets/dog: holds a folder of images, `old`: the images of a class lie in its folder",
+        ),
+        (
+            ("train/cat/0.png", "train/dog/0.png", "val/cat/0.png", "val/dog/0.png"),
+            "`cat`: parts are called `train` and `test`; rename `val` if it is one",
+        ),
+        (
+            ("train/cat/0.png", "train/dog/0.png", "test/cat/0.png", "valid/dog/0.png"),
+            "pets: holds `valid` beside `train` and `test`: its images neither train nor test",
+        ),
     ],
 )
 def test_malformed_folders(tmp_path: Path, files: tuple[str, ...], problem: str) -> None:
@@ -116,7 +131,7 @@ def test_malformed_folders(tmp_path: Path, files: tuple[str, ...], problem: str)
 
 
 def test_a_single_image_is_too_few_for_a_split(tmp_path: Path) -> None:
-    root = save_files(tmp_path, "cat/0.png", "dog/a.txt")
+    root = save_files(tmp_path, "cat/0.png", "dog/0.png")
     assert "too few for a test row" in refused("data", root)
 
 

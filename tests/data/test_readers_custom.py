@@ -125,3 +125,30 @@ def test_training_and_test_images_and_a_class_missing_from_one(tmp_path: Path) -
     assert (dataset.num_train, dataset.num_classes, dataset.y.tolist()) == (3, 3, [0, 1, 2, 1])
     save_image(root / "test" / "class2" / "c.png", (6, 6, 3), 60)  # one in colour
     assert read(root).x.shape == (5, 3, 6, 6)
+
+
+@pytest.mark.parametrize("names", [("Train", "Test"), ("TRAIN", "test")])
+def test_training_and_test_folders_in_any_case(tmp_path: Path, names: tuple[str, str]) -> None:
+    root = tmp_path / "pets"
+    for part, value in zip(names, (10, 20), strict=True):
+        for label in ("cat", "dog"):
+            save_image(root / part / label / "a.png", value=value)
+    dataset = read(root)
+    assert dataset.info.split == "fixed"
+    assert (dataset.num_train, dataset.y.tolist()) == (2, [0, 1, 0, 1])
+    assert dataset.x[:, 0, 0, 0].tolist() == [10, 10, 20, 20]
+
+
+def test_hidden_files_and_folders_are_no_part_of_the_data(tmp_path: Path) -> None:
+    root = tmp_path / "pets"
+    for label in ("cat", "dog"):
+        save_image(root / label / "a.png")
+    plain = read(root)
+    (root / ".ipynb_checkpoints").mkdir()
+    save_image(root / "cat" / ".ipynb_checkpoints" / "a-checkpoint.png")
+    for file in (root / ".DS_Store", root / "cat" / "._a.png", root / ".cache" / "b.png"):
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(b"of another program")
+    found = read(root)
+    assert (found.num_classes, found.y.tolist()) == (2, [0, 1])
+    assert found.info.digest == plain.info.digest

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from pllbench.data.catalogue import DatasetInfo
-from pllbench.data.custom import FIXED_FOLDERS, content_digest
+from pllbench.data.custom import content_digest
+from pllbench.data.image_folders import list_images
 from pllbench.data.readers.base import (
     Array,
     Dataset,
@@ -20,8 +21,6 @@ from pllbench.data.readers.base import (
     short_message,
 )
 from pllbench.data.readers.tabular import read_mat_file
-
-IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".ppm", ".pgm", ".tif", ".tiff")
 
 
 def read_custom(info: DatasetInfo, data_dir: Path) -> Dataset:  # noqa: ARG001 - as all readers
@@ -130,22 +129,10 @@ def read_folder(info: DatasetInfo, path: Path) -> Dataset:
     """Images of one size in one folder a class; classes in the order of their names.
 
     Raises:
-        ValueError: no classes, a file that is no image, or images of different sizes.
+        ValueError: as `list_images`; a file that is no image, or images of different sizes.
     """
-    fixed = all((path / part).is_dir() for part in FIXED_FOLDERS)
-    parts = [path / part for part in FIXED_FOLDERS] if fixed else [path]
-    classes = sorted(
-        {folder.name for part in parts for folder in part.iterdir() if folder.is_dir()}
-    )
-    if len(classes) < 2:
-        raise ValueError(f"{path}: must hold one folder for each class, found {len(classes)}")
-    listed = [
-        [(file, label) for label, name in enumerate(classes) for file in _images_in(part / name)]
-        for part in parts
-    ]
+    classes, listed = list_images(path)
     files = [pair for part in listed for pair in part]
-    if not all(listed):
-        raise ValueError(f"{path}: no images ({', '.join(IMAGE_SUFFIXES)}) in its class folders")
     images = [_read_image(file) for file, _ in files]
     grey = all(image.ndim == 2 for image in images)
     size = images[0].shape[:2]
@@ -157,15 +144,9 @@ def read_folder(info: DatasetInfo, path: Path) -> Dataset:
             )
     stacked = np.stack([image if grey else _colour(image) for image in images])
     y = check_labels([label for _, label in files], len(classes), str(path))
-    num_train = len(listed[0]) if fixed else None
+    num_train = len(listed[0]) if len(listed) > 1 else None
     x = as_images(stacked, str(path))
     return Dataset(info, x, torch.from_numpy(y), len(classes), num_train=num_train)
-
-
-def _images_in(folder: Path) -> list[Path]:
-    if not folder.is_dir():
-        return []
-    return sorted(f for f in folder.rglob("*") if f.suffix.lower() in IMAGE_SUFFIXES)
 
 
 def _read_image(file: Path) -> "np.ndarray[Any, np.dtype[np.uint8]]":
