@@ -20,6 +20,7 @@ from pllbench.data.readers.base import (
     raise_for_rows,
     short_message,
 )
+from pllbench.data.readers.download import download_lock
 
 CNAE9_SHAPE = (1080, 856)
 """Documents and words of CNAE-9, by the description of UCI data set 233."""
@@ -74,7 +75,7 @@ def _download(info: DatasetInfo, data_dir: Path, missing: str) -> tuple[Array, A
     from sklearn.datasets import fetch_openml
 
     try:
-        with warnings.catch_warnings():
+        with download_lock(data_dir, "openml"), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a second try; if that fails too, it is said below
             table = fetch_openml(
                 data_id=info.openml, data_home=data_dir / "openml", as_frame=False, n_retries=1

@@ -3,7 +3,7 @@
 import gzip
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,6 +14,7 @@ from torch import Tensor
 
 from pllbench.data.catalogue import DatasetInfo
 from pllbench.data.readers.base import Dataset, check_labels, short_message
+from pllbench.data.readers.download import download_lock, replacing_files
 
 
 def read_torchvision(info: DatasetInfo, data_dir: Path) -> Dataset:
@@ -32,27 +33,61 @@ def read_torchvision(info: DatasetInfo, data_dir: Path) -> Dataset:
     assert info.torchvision is not None
     assert info.num_classes is not None
     root = image_root(info.file, data_dir)
-    cls = getattr(torchvision.datasets, info.torchvision)
-    parts: list[dict[str, object]] = [{"train": True}, {"train": False}]
-    if hasattr(cls, "split_list"):  # SVHN
-        parts = [{"split": "train"}, {"split": "test"}]
+    where = str(root / info.file)
     try:
-        with _unpacked(root, info.file) as folder:
-            train, test = (cls(folder, download=True, **part) for part in parts)
-    except (
-        Exception
-    ) as error:  # urllib, pickle, zlib, tarfile and torchvision raise their own kinds
+        train, test = _read_or_fetch(getattr(torchvision.datasets, info.torchvision), root, info)
+    # urllib, pickle, zlib, tarfile, filelock and torchvision raise their own kinds
+    except Exception as error:
         raise ValueError(
-            f"data set {info.name!r}: no usable {root / info.file}, and no download "
+            f"data set {info.name!r}: no usable {where}, and no download "
             f"({short_message(error)}); get it from {info.source}"
         ) from error
-    where = str(root / info.file)
     x = torch.cat([_channels_first(train.data), _channels_first(test.data)])
     y = check_labels(np.concatenate([_labels(train), _labels(test)]), info.num_classes, where)
     num_train = len(train.data)
     if len(_labels(train)) != num_train or len(x) != len(y):
         raise ValueError(f"{where}: {len(x)} images and {len(y)} labels; get it from {info.source}")
     return Dataset(info, x, torch.from_numpy(y), info.num_classes, num_train=num_train)
+
+
+def _read_or_fetch(cls: Any, root: Path, info: DatasetInfo) -> tuple[Any, Any]:
+    """Training and test part; of several processes that miss them, one downloads them."""
+    assert info.file is not None
+    with suppress(Exception):  # whatever is wrong with the files, others take their place
+        return _read(cls, root, info.file)
+    with download_lock(root, cls.__name__):
+        with suppress(Exception):  # another process had the lock before
+            return _read(cls, root, info.file)
+        with replacing_files(root, cls.__name__) as folder:
+            for archive in _archives(cls, info.file):  # those that are there are not fetched again
+                if (root / archive).is_file():
+                    (folder / archive).parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(root / archive, folder / archive)
+            for part in _parts(cls):
+                cls(folder, download=True, **part)
+        return _read(cls, root, info.file)
+
+
+def _read(cls: Any, root: Path, file: str) -> tuple[Any, Any]:
+    with _unpacked(root, file) as folder:
+        train, test = (cls(folder, **part) for part in _parts(cls))
+    return train, test
+
+
+def _parts(cls: Any) -> tuple[dict[str, object], dict[str, object]]:
+    """Arguments that ask for the training and the test part."""
+    if hasattr(cls, "split_list"):  # SVHN
+        return {"split": "train"}, {"split": "test"}
+    return {"train": True}, {"train": False}
+
+
+def _archives(cls: Any, file: str) -> list[str]:
+    """What torchvision downloads, by its path below the root; it checks their MD5 sums."""
+    if hasattr(cls, "split_list"):
+        return [cls.split_list[part["split"]][1] for part in _parts(cls)]
+    if hasattr(cls, "resources"):  # MNIST's family
+        return [f"{file}/{name}" for name, _ in cls.resources]
+    return [cls.filename]
 
 
 def image_root(file: str, data_dir: Path) -> Path:
