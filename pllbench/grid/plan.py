@@ -17,7 +17,7 @@ from pllbench.grid.protocol import (
     merge,
 )
 from pllbench.grid.resolve import resolve
-from pllbench.registry import load_method, method_entries
+from pllbench.registry import find_method, method_entries
 from pllbench.spec import RunSpec, takes_rate
 from pllbench.validation import FieldError, did_you_mean
 
@@ -144,7 +144,7 @@ class _Planner:
         bases = {name: self._base(name, by_user=bool(selection.methods)) for name in methods}
         for info in self._data_of(grid):
             for name, base in bases.items():
-                if load_method(base).labels == "true" or info.real_candidates:
+                if find_method(base).labels == "true" or info.real_candidates:
                     yield GridCell(name, base, info.name, info.kind, None), info
                     continue
                 for q in grid.q or selection.protocol.q.get(info.name, DEFAULT_RATES):

@@ -163,7 +163,8 @@ class _Grid:
                 self._fail(run, workspace, f"a damaged file could not be moved aside: {error}", "")
                 continue
             self.owned[run_id] = (run, workspace)
-            yield Job(run.spec, run.data, options, workspace.checkpoint, options.annotators)
+            job = Job(run.spec, run.data, options, workspace.checkpoint, options.annotators)
+            yield job.with_absolute_paths()
 
     def _quarantine(self, run: PlannedRun, workspace: Workspace) -> None:
         """What an earlier try has left damaged is named, and kept under another name."""
