@@ -1,5 +1,6 @@
-"""Writing files so that a reader sees the old one or the whole new one, and quarantine."""
+"""Writing files so that a reader sees the old one or the whole new one; locks; quarantine."""
 
+import fcntl
 import os
 import secrets
 from pathlib import Path
@@ -28,6 +29,21 @@ def write_atomic(path: Path, data: bytes, *, durable: bool = True) -> None:
         if isinstance(error, OSError):  # that of a full disk names no file
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise
+
+
+def lock_file(handle: int, operation: int, path: Path) -> None:
+    """`fcntl.flock` of an open file.
+
+    Raises:
+        BlockingIOError: another process holds the lock, and `operation` does not wait.
+        OSError: it cannot be locked, as on a file system without locks; the error names `path`.
+    """
+    try:
+        fcntl.flock(handle, operation)
+    except BlockingIOError:
+        raise
+    except OSError as error:
+        raise OSError(error.errno, f"{error.strerror} (it cannot be locked)", str(path)) from error
 
 
 def quarantine(path: Path) -> Path:

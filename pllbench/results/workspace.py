@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from pllbench.results.files import write_atomic
+from pllbench.results.files import lock_file, write_atomic
 
 HEARTBEAT_SECONDS = 10.0
 """How often an owner tells that it lives."""
@@ -72,24 +72,28 @@ class Workspace:
         """Make this process the run's owner; False where another one is.
 
         Raises:
-            OSError: the folder cannot be written.
+            OSError: the folder cannot be written, or its file system has no locks.
         """
         assert self._lock is None, "a workspace is acquired once"
+        path = self.folder / "lock"
         while True:
             self.folder.mkdir(parents=True, exist_ok=True)
             try:
-                handle = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT)
+                handle = os.open(path, os.O_RDWR | os.O_CREAT)
             except FileNotFoundError:  # the last owner finished and removed the folder just now
                 continue
             try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                current = os.stat(self.folder / "lock")  # noqa: PTH116 - pairs with os.fstat
+                lock_file(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, path)
+                current = os.stat(path)  # noqa: PTH116 - pairs with os.fstat
             except BlockingIOError:
                 os.close(handle)
                 return False
             except FileNotFoundError:
                 os.close(handle)
                 continue
+            except OSError:
+                os.close(handle)
+                raise
             if current.st_ino != os.fstat(handle).st_ino:
                 os.close(handle)
                 continue
@@ -160,6 +164,8 @@ class Workspace:
             fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return "running"
+        except OSError:  # a file system without locks: where it has some, an owner has a heartbeat
+            pass
         finally:
             os.close(handle)
         if self._owned_elsewhere(time.time()):

@@ -23,7 +23,7 @@ from pllbench.data.dataset import split
 from pllbench.data.readers.base import Dataset, short_message
 from pllbench.grid.resolve import annotator_run
 from pllbench.registry import load_method
-from pllbench.results.files import quarantine, write_atomic
+from pllbench.results.files import lock_file, quarantine, write_atomic
 from pllbench.results.records import AnnotatorFacts
 from pllbench.spec import RunSpec
 from pllbench.training.checkpoints import Checkpoints
@@ -141,5 +141,5 @@ def _locked(path: Path) -> Iterator[None]:
     """Hold a lock file; the operating system frees that of a process which dies."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        lock_file(file.fileno(), fcntl.LOCK_EX, path)
         yield

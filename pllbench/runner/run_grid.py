@@ -1,5 +1,6 @@
 """From planned runs to records: skip what is done, execute the rest, store what comes back."""
 
+import fcntl
 import tempfile
 import threading
 import time
@@ -12,6 +13,7 @@ from pllbench.data.catalogue import DatasetInfo
 from pllbench.data.dataset import load_dataset, require_files
 from pllbench.grid.plan import PlannedRun
 from pllbench.results import records
+from pllbench.results.files import lock_file
 from pllbench.results.model_selection import DEFAULT_RULE
 from pllbench.results.workspace import HEARTBEAT_SECONDS, Workspace
 from pllbench.runner import annotator
@@ -55,7 +57,7 @@ def preflight(planned: Sequence[PlannedRun], options: RunOptions) -> None:
 
     Raises:
         ValueError: a data file is missing or malformed, a run's settings do not fit its data, or
-            the results folder is not writable.
+            the results folder is not writable, or on a file system without locks.
     """
     cells: dict[DatasetInfo, dict[str, PlannedRun]] = defaultdict(dict)
     for run in planned:
@@ -77,6 +79,12 @@ def preflight(planned: Sequence[PlannedRun], options: RunOptions) -> None:
         except OSError as error:
             reason = f"not writable ({error.strerror}); name another folder"
             raise FieldError("results", reason, folder) from error
+    try:
+        with tempfile.TemporaryFile(dir=options.results / "work") as file:
+            lock_file(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB, options.results / "work")
+    except OSError as error:
+        reason = f"{error.strerror}; name a folder on another file system"
+        raise FieldError("results", reason, options.results) from error
 
 
 def run_grid(
