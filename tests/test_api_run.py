@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+import torch
 
 from pllbench import api
 from pllbench.grid.plan import Selection, plan
@@ -36,6 +37,27 @@ def test_the_local_engine_has_the_options_that_were_asked_for() -> None:
     with api.open_engine(api.EngineOptions(device="cpu", jobs=3, timeout=5)) as engine:
         assert isinstance(engine, LocalEngine)
         assert (engine.places, engine.timeout) == (3, 5)
+
+
+@pytest.fixture
+def two_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if there were."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+
+
+@pytest.mark.usefixtures("two_gpus")
+@pytest.mark.parametrize("device", ["auto", "cuda", "cuda:0", "cuda:1"])
+def test_one_run_at_a_time_on_a_gpu(device: str) -> None:
+    with api.open_engine(api.EngineOptions(device=device)) as engine:
+        assert isinstance(engine, LocalEngine)
+        assert engine.places == 1
+
+
+@pytest.mark.usefixtures("two_gpus")
+def test_a_gpu_that_is_not_there_is_refused() -> None:
+    with pytest.raises(FieldError, match=r"^device cuda:2: the last one here is cuda:1$"):
+        api.open_engine(api.EngineOptions(device="cuda:2"))
 
 
 def test_a_grid_is_executed_and_its_records_are_loaded(tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from pllbench.runner.engine import Engine
     from pllbench.runner.progress import Display
 
-Device = Literal["auto", "cpu", "cuda"]
 EngineName = Literal["local", "ray"]
 
 
@@ -32,7 +31,9 @@ def run(
         int | None,
         typer.Option("--jobs", min=1, help="Runs at a time; one per core, 1 on a GPU by default."),
     ] = None,
-    device: Annotated[Device, typer.Option("--device")] = "auto",
+    device: Annotated[
+        str, typer.Option("--device", help="auto, cpu, cuda, or one of several GPUs as cuda:1.")
+    ] = "auto",
     checkpoint_every: Annotated[
         int, typer.Option("--checkpoint-every", min=1, help="Epochs between checkpoints.")
     ] = 10,

@@ -2,7 +2,6 @@
 
 import platform
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -22,6 +21,7 @@ from pllbench.registry import load_method, method_entries
 from pllbench.results.curves import Curves
 from pllbench.results.records import SCHEMA, Provenance, Record
 from pllbench.runner.annotator import Annotation, annotate
+from pllbench.runner.device import current_device, peak_memory_mib, resolve_device
 from pllbench.spec import RunSpec
 from pllbench.training.checkpoints import Checkpoints
 from pllbench.training.task import make_task
@@ -35,7 +35,7 @@ class RunOptions:
     Attributes:
         results: the results folder.
         data_dir: folder of the data sets.
-        device: auto (a GPU where there is one), cpu or cuda.
+        device: auto (a GPU where there is one), cpu, cuda, or one of several GPUs as cuda:1.
         noisy: candidate sets may lack the true label.
         checkpoint_every: epochs between two checkpoints of a run.
     """
@@ -99,19 +99,20 @@ def execute(
     """
     started, clock = datetime.now(UTC), time.perf_counter()
     spec, options = job.spec, job.options
-    device = torch.device(_resolve(options.device))
+    device = resolve_device(options.device)
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
     if dataset is None:
         dataset = dataset_of(job)
-    annotation = _annotation(job, dataset, device, on_epoch)
-    logits = annotation.logits if annotation else None
-    task = make_task(spec, dataset, device, noisy=options.noisy, logits=logits)
     checkpoints = None
     if job.checkpoint:
         checkpoints = Checkpoints(job.checkpoint, spec.run_id, options.checkpoint_every)
-    method = load_method(spec.method)
-    outcome = train(spec, method, task, checkpoints=checkpoints, on_epoch=on_epoch)
+    with current_device(device):
+        annotation = _annotation(job, dataset, device, on_epoch)
+        logits = annotation.logits if annotation else None
+        task = make_task(spec, dataset, device, noisy=options.noisy, logits=logits)
+        method = load_method(spec.method)
+        outcome = train(spec, method, task, checkpoints=checkpoints, on_epoch=on_epoch)
     provenance = Provenance(
         commit=source_commit(),
         versions=_versions(spec.method),
@@ -119,7 +120,7 @@ def execute(
         host=f"{platform.system()} {platform.machine()}",
         started=started.isoformat(timespec="seconds"),
         seconds=round(outcome.seconds_before + time.perf_counter() - clock, 3),
-        peak_memory_mib=_peak_memory_mib(device),
+        peak_memory_mib=peak_memory_mib(device),
         audit=task.audit,
         annotator=annotation.facts if annotation else None,
         resumed_from=outcome.resumed_from,
@@ -149,24 +150,6 @@ def dataset_of(job: Job) -> Dataset:
 def _load(info: DatasetInfo, data_dir: Path, noisy: bool) -> Dataset:
     """The last data set stays in memory: a worker's next run is mostly on the same one."""
     return load_dataset(info, data_dir, noisy=noisy)
-
-
-def _resolve(device: str) -> str:
-    if device == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    return device
-
-
-def _peak_memory_mib(device: torch.device) -> float | None:
-    """The GPU's peak in this run, else the peak of this process; None where nobody counts it."""
-    if device.type == "cuda":
-        return round(torch.cuda.max_memory_allocated(device) / 2**20, 1)
-    if sys.platform == "win32":
-        return None
-    import resource
-
-    unit = 1 if sys.platform == "darwin" else 1024
-    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20, 1)
 
 
 @cache

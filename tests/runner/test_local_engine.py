@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from pllbench.runner.engine import EpochEnded, Event, Finished, RunFailed, Started, Stopped
 from pllbench.runner.job import Job
@@ -84,6 +85,21 @@ def test_a_run_that_hangs_is_ended_and_its_worker_replaced(folder: Path) -> None
     assert isinstance(last, RunFailed)
     assert last.reason == "took longer than its timeout of 3 s"
     assert isinstance(events["steady/0"][-1], Finished)
+
+
+def test_a_worker_that_can_use_its_gpu_no_more_is_replaced(
+    engine: LocalEngine, folder: Path
+) -> None:
+    events = run(engine, jobs(folder, "breaking_gpu"))["breaking_gpu/0"]
+    assert isinstance(events[-1], RunFailed)
+    assert events[-1].reason == "RuntimeError: CUDA error: device-side assert triggered"
+    assert events[-1].broken
+    assert engine._workers == []
+    assert isinstance(run(engine, jobs(folder, "steady"))["steady/0"][-1], Finished)
+    [failed] = run(engine, jobs(folder, "raising"))["raising/0"][-1:]
+    assert isinstance(failed, RunFailed)
+    assert not failed.broken
+    assert len(engine._workers) == 1
 
 
 def children(folder: Path) -> list[int]:
@@ -225,3 +241,17 @@ def test_a_request_to_stop_saves_the_state_of_a_run_and_takes_no_other(
     assert {event.job.spec.seed for event in last} == {0}
     assert path.exists()
     assert time.monotonic() - started < 40
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device here")
+def test_an_assertion_in_a_kernel_fails_its_run_alone(engine: LocalEngine, folder: Path) -> None:
+    on_gpu = [
+        replace(job, options=replace(job.options, device="cuda"))
+        for job in jobs(folder, "out_of_bounds", "steady")
+    ]
+    events = run(engine, on_gpu)
+    failed = events["out_of_bounds/0"][-1]
+    assert isinstance(failed, RunFailed)
+    assert failed.broken
+    assert isinstance(events["steady/0"][-1], Finished)
