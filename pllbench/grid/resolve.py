@@ -10,6 +10,9 @@ from pllbench.registry import find_method
 from pllbench.spec import CandidateSpec, RunSpec, TrainSpec, ViewSpec, takes_rate
 from pllbench.validation import one_line, require_keys
 
+ANNOTATOR_OF_ROWS = Overrides(candidates={"annotator_network": "mlp"})
+"""Of tables and text, whose rows the network that annotates images does not take."""
+
 
 def resolve(cell: GridCell, settings: Sequence[Overrides], info: DatasetInfo) -> RunSpec:
     """The run of a cell at seed 0, with `settings` applied in order: later ones win.
@@ -19,6 +22,8 @@ def resolve(cell: GridCell, settings: Sequence[Overrides], info: DatasetInfo) ->
     """
     cls = find_method(cell.base)
     merged = merge(settings)
+    if merged.candidates.get("process") == "instance" and cell.kind in ("tabular", "text"):
+        merged = merge([ANNOTATOR_OF_ROWS, *settings])
     where = f"{cell.name} on {cell.dataset}"
     require_keys(merged.hparams, cls.hparams_type, f"{where}: hparams")
     generated = cls.labels != "true" and not info.real_candidates

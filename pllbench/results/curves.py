@@ -9,6 +9,8 @@ from zipfile import ZipFile
 import numpy as np
 import numpy.typing as npt
 
+from pllbench.results.files import require_regular
+
 ZIP_END = struct.Struct("<4s6xHLLH")
 """The last bytes of a zip file without a comment: mark, number of its members, size and place of
 their directory, length of the comment. See `zipfile` for the rest of the format."""
@@ -27,6 +29,7 @@ def num_columns(path: Path) -> int:
     """
     file = path.with_suffix(".npz")
     try:
+        require_regular(file)
         with file.open("rb", buffering=0) as stream:
             place = os.fstat(stream.fileno()).st_size - ZIP_END.size
             end = os.pread(stream.fileno(), ZIP_END.size, max(place, 0)).rjust(ZIP_END.size)

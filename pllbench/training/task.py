@@ -10,8 +10,9 @@ from pllbench.candidates.audit import Audit, audit_candidates, check_candidates
 from pllbench.candidates.processes import Candidates, Logits, TrueLabels, generate, require_possible
 from pllbench.data.dataset import hold_out, split
 from pllbench.data.readers.base import Dataset
-from pllbench.networks import make_network
-from pllbench.spec import RunSpec, TrainSpec
+from pllbench.grid.resolve import annotator_run
+from pllbench.networks import require_network
+from pllbench.spec import RunSpec
 from pllbench.views.roles import Views
 from pllbench.views.scaling import image_statistics, require_scaling, statistics
 
@@ -113,20 +114,25 @@ def require_fit(spec: RunSpec, dataset: Dataset) -> None:
     """Check that `spec` asks for nothing that its data set cannot give, before anything is made.
 
     Raises:
-        ValueError: a network does not take its rows, or the candidate process its classes; images
-            are scaled; or the hold-out takes no row, or all.
+        ValueError: a network does not take its rows, or a batch of one of them, or the candidate
+            process its classes; images are scaled, or too small for views; or the hold-out takes no
+            row, or all.
     """
-    networks = [spec.train.network]
+    shape, seed = tuple(dataset.x.shape[1:]), spec.split_seed
+    train, _ = split(dataset, seed)
+    kept, _ = hold_out(train, spec.holdout, seed)
+    runs = [(spec.train, len(kept))]
     if spec.candidates:
         require_possible(spec.candidates, dataset.num_classes, dataset.info.superclasses)
         if spec.candidates.process == "instance":
-            networks += [spec.candidates.annotator_network]
-    for name in networks:
-        with torch.device("meta"):  # shapes alone
-            make_network(TrainSpec(network=name), tuple(dataset.x.shape[1:]), dataset.num_classes)
+            runs += [(annotator_run(spec, dataset.info).train, len(train))]
+    for settings, num_rows in runs:
+        require_network(settings, shape, num_rows)
     require_scaling(dataset.info.kind, spec.views)
-    seed = spec.split_seed
-    hold_out(split(dataset, seed)[0], spec.holdout, seed)
+    if _images(dataset.x):
+        from pllbench.views.images import require_size  # seconds, which rows of features do not pay
+
+        require_size(dataset.info.kind, shape)
 
 
 def _images(x: Tensor) -> bool:
