@@ -200,19 +200,21 @@ class Results:
         from pllbench.reports.formats.html import to_html
         from pllbench.reports.page import Source, build_page
 
-        table, finished = self.table(select), self.finished
-        source = Source(
-            table=table,
-            records=finished,
-            facts=method_facts({record.spec.method for record in finished}),
-            addresses=self._addresses(path.parent),
-            curves=self.curves() if curves else None,
-            compared=self._compared(select),
-            planned=self.planned,
-            failures=self._failures(),
-            uncounted=self.uncounted,
-        )
-        write_atomic(path, to_html(build_page(source)).encode(), durable=False)
+        with records.no_collection():
+            finished = self.finished
+            source = Source(
+                table=self.table(select),
+                records=finished,
+                facts=method_facts({record.spec.method for record in finished}),
+                addresses=self._addresses(path.parent),
+                curves=self.curves() if curves else None,
+                compared=self._compared(select),
+                planned=self.planned,
+                failures=self._failures(),
+                uncounted=self.uncounted,
+            )
+            text = to_html(build_page(source))
+        write_atomic(path, text.encode(), durable=False)
 
     def _addresses(self, folder: Path) -> dict[str, str]:
         """Addresses of the folders that records are in, seen from `folder`, by run_id."""

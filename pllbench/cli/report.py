@@ -22,11 +22,12 @@ def report(
 ) -> None:
     """Write a selection, or all records, as one HTML page that needs no network."""
     from pllbench.cli import console
+    from pllbench.results.records import no_collection
 
     path = output or Path("report.html")
-    loaded = flags.load(results)
     try:
-        loaded.report(path, select, curves=curves)
+        with no_collection():
+            flags.load(results).report(path, select, curves=curves)
     except OSError as error:
         raise ValueError(f"--output {path}: not writable ({error.strerror})") from error
     console.write(f"{path}\n")

@@ -95,7 +95,7 @@ class Chapters:
 
     def _line(self, place: int, line: Line) -> Chapter:
         shown = line.cells(self.columns)
-        runs = [run_id for _, cell in shown for run_id in cell.run_ids]
+        runs = [cell.run_ids[0] for _, cell in shown if cell.run_ids]  # seeds have equal settings
         headers = ["Data set", "Candidates", "q", "Differs from the protocol", "Accuracy"]
         headers += ["Rank here", "Wins / ties / losses", "Seconds", "Runs"]
         links = {}

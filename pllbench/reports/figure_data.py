@@ -14,7 +14,7 @@ from pllbench.reports.table import Cell, Column
 CURVES = ("accuracy", "class_noise", "pairwise_noise")
 """Curves that are drawn."""
 
-_MOST_NUMBERS = 120_000
+_MOST_NUMBERS = 100_000
 """Numbers of all curves together: longer curves are thinned, or pages would take long to load."""
 
 _EPOCHS = (10, 60)
