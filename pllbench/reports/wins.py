@@ -12,7 +12,7 @@ from pllbench.reports.statistics import t_quantile
 from pllbench.reports.table import MISSING, Cell, Column, Table
 
 NOTES = (
-    "win / tie / loss of the row against the column, counted over data sets and noise rates.",
+    "win/tie/loss of the row against the column, counted over data sets and noise rates.",
     "A win: the 95 % t-interval of the paired difference over seeds lies above 0; a tie: around 0.",
     "The intervals are not adjusted for their number.",
     "Pairs without equal seeds and candidate sets, or with a single seed, are not counted.",
@@ -61,9 +61,9 @@ def _signs(values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
 
 
 def in_words(signs: Mapping[int, int]) -> str:
-    """`12 / 3 / 5`; `--` without any."""
+    """`12/3/5`; `--` without any."""
     counts = [signs.get(sign, 0) for sign in (1, 0, -1)]
-    return " / ".join(map(str, counts)) if any(counts) else MISSING
+    return "/".join(map(str, counts)) if any(counts) else MISSING
 
 
 def tabulate_wins(found: Sequence[Outcome], labels: Mapping[str, str]) -> TextTable:

@@ -138,14 +138,14 @@ function sweepPanel(columns, lines, { width, title, faded = new Set() }) {
 }
 
 /** Accuracies of one column, a row a line. */
-function dotPanel(column, lines, width) {
+function dotPanel(column, lines, { width, title }) {
   const rows = lines
     .filter((i) => cellOf(i, column))
     .map((i) => {
       const end = spreadOf(cellOf(i, column));
       return { ...data.lines[i], ...end, title: `${data.lines[i].label}: ${end.mean.toFixed(2)}` };
     });
-  return rows.length ? dotRows({ width, rows, label: ACCURACY }) : null;
+  return rows.length ? dotRows({ width, rows, label: ACCURACY, title }) : null;
 }
 
 function drawAccuracy(figure, width) {
@@ -156,8 +156,9 @@ function drawAccuracy(figure, width) {
   const shown = swept.length ? legend(figure, lines) : lines;
   const each = panelWidth(width, groups.length > 1 ? groups.length : 1);
   const nodes = groups.map((group) => {
-    const title = groups.length > 1 ? data.columns[group[0]].candidates : "";
-    if (data.columns[group[0]].q === null) return dotPanel(group[0], shown, width);
+    const title = groups.length > 1 ? data.columns[group[0]].candidates ?? "" : "";
+    const dots = { width: Math.min(width, 900), title };
+    if (data.columns[group[0]].q === null) return dotPanel(group[0], shown, dots);
     return sweepPanel(group, shown, { width: Math.min(each, 760), title });
   });
   const found = nodes.filter(Boolean);
@@ -226,7 +227,8 @@ function drawLineDifferences(figure, width) {
 
 /** A table of the numbers of a figure of differences below it. */
 function showDifferenceTable(figure, headers, rows) {
-  const name = `Differences from ${data.lines[chosenLine()].label}`;
+  const about = figure.closest("section").querySelector("h2").textContent;
+  const name = `Differences from ${data.lines[chosenLine()].label}: ${about}`;
   const next = figure.nextElementSibling;
   if (next?.classList.contains("table")) {
     if (next.dataset.name === name) return;

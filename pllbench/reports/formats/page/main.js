@@ -102,11 +102,14 @@ function listen() {
     state = found.complete ? found : { ...state, part: found.part };
     show(true);
   });
-  let waiting = 0;
+  const main = document.querySelector("main");
+  let [width, waiting] = [main.clientWidth, 0];
   new ResizeObserver(() => {
+    if (main.clientWidth === width) return;
+    width = main.clientWidth;
     clearTimeout(waiting);
     waiting = setTimeout(drawFigures, 100);
-  }).observe(document.querySelector("main"));
+  }).observe(main);
 }
 
 document.querySelectorAll(".table").forEach(enhanceTable);

@@ -36,9 +36,11 @@ const MARKERS = {
   "*": polygon(10, [5.6, 2.3]),
 };
 
-/** The colour of a line; black is drawn in the colour of text. */
+/** Colours that a dark page would swallow are taken from its text. */
+const TEXT_COLOURS = { "#000000": "currentColor", "#595959": "var(--soft)" };
+
 function colourOf(look) {
-  return look[0] === "#000000" ? "currentColor" : look[0];
+  return TEXT_COLOURS[look[0]] ?? look[0];
 }
 
 function marker(look, x, y, title) {
@@ -124,10 +126,11 @@ function frame({ width, height, x, y, title }) {
   return { node, X, Y, box };
 }
 
-/** A text in at most so many letters. */
+/** A text in at most so many letters; its direction does not touch what stands beside it. */
 function short(text, letters) {
   const parts = [...text];
-  return parts.length > letters ? `${parts.slice(0, Math.max(1, letters - 1)).join("")}…` : text;
+  const cut = `${parts.slice(0, Math.max(1, letters - 1)).join("")}…`;
+  return `\u2068${parts.length > letters ? cut : text}\u2069`;
 }
 
 /** Bounds of values with a margin. */
@@ -138,10 +141,11 @@ function bounds(values) {
 }
 
 /** Rows of dots with intervals, one below the other; each row has label, look, mean, low, high. */
-function dotRows({ width, rows, label, zero }) {
+function dotRows({ width, rows, label, zero, title }) {
   const longest = Math.max(...rows.map((row) => [...row.label].length));
   const left = Math.min(width * 0.4, 7.2 * longest + 14);
-  const height = 20 * rows.length + 46;
+  const top = title ? 24 : 4;
+  const height = 20 * rows.length + 42 + top;
   const right = width - 14;
   const ends = rows.flatMap((row) => [row.low, row.high]);
   const [low, high] = bounds(zero ? [...ends, 0] : ends);
@@ -150,13 +154,13 @@ function dotRows({ width, rows, label, zero }) {
   const bottom = height - 38;
   for (const tick of roundTicks(low, high, Math.max(2, Math.floor((right - left) / 70)))) {
     node.append(
-      svg("line", { x1: X(tick), x2: X(tick), y1: 6, y2: bottom, class: "grid" }),
+      svg("line", { x1: X(tick), x2: X(tick), y1: top, y2: bottom, class: "grid" }),
       svg("text", { x: X(tick), y: bottom + 16, "text-anchor": "middle" }, `${tick}`),
     );
   }
-  if (zero) node.append(svg("line", { x1: X(0), x2: X(0), y1: 6, y2: bottom, class: "axis" }));
+  if (zero) node.append(svg("line", { x1: X(0), x2: X(0), y1: top, y2: bottom, class: "axis" }));
   rows.forEach((row, i) => {
-    const y = 18 + 20 * i;
+    const y = top + 14 + 20 * i;
     const stroke = { stroke: colourOf(row.look), "stroke-width": 1.6 };
     const name = svg("text", { x: left - 10, y: y + 4, "text-anchor": "end" });
     name.append(svg("title", {}, row.label), short(row.label, (left - 14) / 7));
@@ -166,5 +170,6 @@ function dotRows({ width, rows, label, zero }) {
   node.append(
     svg("text", { x: (left + right) / 2, y: height - 4, "text-anchor": "middle" }, label),
   );
+  if (title) node.append(svg("text", { x: left, y: 16, class: "title" }, short(title, (right - left) / 7)));
   return node;
 }
