@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
+from pllbench.reports.aggregate import build_table
 from pllbench.reports.figure_data import anchors, figure_data
 from pllbench.reports.leaderboard import build_leaderboard
-from pllbench.reports.aggregate import build_table
 from tests.factories import PROTOCOL
 from tests.reports.pages import HOSTILE, curves_of, example_runs, many_runs
 

@@ -36,14 +36,23 @@ def test_audits_name_the_annotator_of_instance_dependent_sets() -> None:
 
 def test_machines_are_told_apart_by_device_system_and_versions() -> None:
     a, b, c = make_records([1, 2, 3])
-    linux = {"host": "Linux x86_64", "versions": {"torch": "2.9"}}
+    linux = {"host": "Linux", "versions": {"torch": "2.9"}}
     runs = [
         with_provenance(a, commit="a" * 40, seconds=1800.0, **linux),
         with_provenance(b, commit="b" * 40 + "+dirty", seconds=5400.0, **linux),
         with_provenance(c, device="cuda"),
     ]
     assert list(map(texts, tabulate_machines(runs).rows)) == [
-        *[("cpu", "Linux x86_64", "torch 2.9", f"{'a' * 12} (1), {'b' * 12}+dirty (1)", "2", "2.0")],
+        *[
+            (
+                "cpu",
+                "Linux x86_64",
+                "torch 2.9",
+                f"{'a' * 12} (1), {'b' * 12}+dirty (1)",
+                "2",
+                "2.0",
+            )
+        ],
         ("cuda", "unknown", "unknown", "unknown (1)", "1", "0.0"),
     ]
 

@@ -12,7 +12,9 @@ from tests.reports.pages import example_runs
 
 def test_a_win_is_an_interval_above_zero() -> None:
     """Differences 1, 1.1, 1.2 are a win at n = 3; 1, 3, -1 are a tie."""
-    table = build_table(one_column(cc=[90, 80, 70], rc=[91, 81.1, 71.2], proden=[91, 83, 69]), PROTOCOL)
+    table = build_table(
+        one_column(cc=[90, 80, 70], rc=[91, 81.1, 71.2], proden=[91, 83, 69]), PROTOCOL
+    )
     signs = {(one.key, one.against): one.sign for one in outcomes(table)}
     assert signs["rc", "cc"] == 1
     assert signs["cc", "rc"] == -1
