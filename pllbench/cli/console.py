@@ -22,6 +22,9 @@ _GAP = 2
 _ENOUGH = 30
 """Columns in which a longer, wrapped text is still readable."""
 
+_ONE_LINE = 100
+"""A terminal of so many columns has one line a row; a longer text ends in an ellipsis."""
+
 
 def write(text: str, output: Path | None = None) -> None:
     """Write `text` to a file, or to standard output where `output` is None.
@@ -51,7 +54,10 @@ def warn_uncounted(reasons: Iterable[str]) -> None:
 
 
 def show_columns(rows: Sequence[Mapping[str, object]]) -> None:
-    """Rows of equal keys under a header; a last column that has too little room goes below each."""
+    """Rows of equal keys under a header, one line each where the terminal is wide.
+
+    On a narrow one a last column that has too little room goes below each.
+    """
     if not rows:
         return
     headers = list(rows[0])
@@ -61,9 +67,15 @@ def show_columns(rows: Sequence[Mapping[str, object]]) -> None:
     console = Console()
     if console.width - sum(width + _GAP for width in widths) >= min(last, _ENOUGH):
         view = RichTable(box=None, pad_edge=False, header_style="bold")
+        wide = console.width >= _ONE_LINE
         for header, number in zip(headers, numbers, strict=True):
             justify: Literal["left", "right"] = "right" if number else "left"
-            view.add_column(header, justify=justify, overflow="fold", no_wrap=header != headers[-1])
+            view.add_column(
+                header,
+                justify=justify,
+                overflow="ellipsis" if wide else "fold",
+                no_wrap=wide or header != headers[-1],
+            )
         for line in lines:
             view.add_row(*map(Text, line))
         console.print(view)

@@ -94,4 +94,19 @@ def list_(
     if as_json:
         console.write(json.dumps(listed, indent=1) + "\n")
     else:
-        console.show_columns(listed)
+        console.show_columns([brief(row) for row in listed])
+
+
+def brief(row: ListRow) -> ListRow:
+    """A row as it is printed, to fit a line: a data set without its title, hours in one column.
+
+    `> 2.7` hours are left where some runs cannot be estimated, `?` where none can.
+    """
+    if "file" in row:
+        return {key: value for key, value in row.items() if key != "title"}
+    if "hours_left" not in row:
+        return row
+    known, unknown = row["hours_left"], row["unestimated"]
+    hours = "?" if known is None else f"> {known}" if unknown else str(known)
+    head = {key: row[key] for key in ("name", "runs", "done")}
+    return head | {"hours_left": hours, "title": row["title"]}

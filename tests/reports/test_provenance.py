@@ -42,17 +42,9 @@ def test_machines_are_told_apart_by_device_system_and_versions() -> None:
         with_provenance(b, commit="b" * 40 + "+dirty", seconds=5400.0, **linux),
         with_provenance(c, device="cuda"),
     ]
+    commits = f"{'a' * 12} (1), {'b' * 12}+dirty (1)"
     assert list(map(texts, tabulate_machines(runs).rows)) == [
-        *[
-            (
-                "cpu",
-                "Linux x86_64",
-                "torch 2.9",
-                f"{'a' * 12} (1), {'b' * 12}+dirty (1)",
-                "2",
-                "2.0",
-            )
-        ],
+        ("cpu", "Linux", "torch 2.9", commits, "2", "2.0"),
         ("cuda", "unknown", "unknown", "unknown (1)", "1", "0.0"),
     ]
 
