@@ -68,13 +68,14 @@ def show_columns(rows: Sequence[Mapping[str, object]]) -> None:
     if console.width - sum(width + _GAP for width in widths) >= min(last, _ENOUGH):
         view = RichTable(box=None, pad_edge=False, header_style="bold")
         wide = console.width >= _ONE_LINE
-        for header, number in zip(headers, numbers, strict=True):
+        for header, number, width in zip(headers, numbers, (*widths, 0), strict=True):
             justify: Literal["left", "right"] = "right" if number else "left"
             view.add_column(
                 header,
                 justify=justify,
                 overflow="ellipsis" if wide else "fold",
                 no_wrap=wide or header != headers[-1],
+                min_width=width,
             )
         for line in lines:
             view.add_row(*map(Text, line))
