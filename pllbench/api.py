@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from pllbench.grid.plan import PlannedRun, Selection, known_variants, plan
+from pllbench.grid.plan import PlannedRun, Selection, known_variants
 from pllbench.grid.protocol import Protocol
 from pllbench.reports import paired_tests, published, reproduction
-from pllbench.reports.aggregate import build_table
+from pllbench.reports.aggregate import Shown, build_metric_table
 from pllbench.reports.leaderboard import method_facts
 from pllbench.reports.published import Published
 from pllbench.reports.report import Report
@@ -20,7 +20,8 @@ from pllbench.reports.table import Table
 from pllbench.results import records
 from pllbench.results.curves import Curves, read_curves
 from pllbench.results.files import write_atomic
-from pllbench.results.filter import Filter, further_seeds, is_planned
+from pllbench.results.filter import Filter, is_planned, planned_runs
+from pllbench.results.metrics import DEFAULT_METRIC, Metric
 from pllbench.results.model_selection import DEFAULT_RULE, RULES, Select
 from pllbench.results.records import Record
 from pllbench.results.status import Status, failed_runs, folder_status, selection_status
@@ -46,7 +47,7 @@ def run(
 
     Raises:
         ValueError: before any run starts: data are missing or malformed, settings do not fit them,
-            or the results folder is not writable.
+            the results folder is not writable, or a record there is stale.
     """
     from pllbench.runner.progress import Observer
     from pllbench.runner.run_grid import run_grid
@@ -96,11 +97,10 @@ class Results:
             ValueError: the selection is wrong, or nothing here meets it.
         """
         if is_planned(selection):
-            planned = plan(selection)
-            if not selection.benchmark and not selection.seeds:
-                planned += further_seeds(planned, self.records)
+            planned = planned_runs(selection, self.records)
             return replace(self, selection=selection, planned=planned)
-        wanted = Filter(selection, selection.protocol)
+        wanted = Filter(selection)
+        wanted.require_known(record.spec for record in self.records)
         allowed = tuple(one for one in self.stored if wanted.allows(one.record.spec))
         if self.stored and not allowed:
             nearest = wanted.nearest(self.records)
@@ -137,8 +137,10 @@ class Results:
                 raise ValueError(f"{path.with_suffix('.npz')}: {length} of {epochs} epochs")
         return columns
 
-    def table(self, select: Select = DEFAULT_RULE) -> Table:
-        """The table under a selection rule.
+    def table(
+        self, select: Select = DEFAULT_RULE, metrics: Sequence[Metric] = (DEFAULT_METRIC,)
+    ) -> Table:
+        """The table under a selection rule, with a column for each of the `metrics`.
 
         Raises:
             ValueError: there is nothing to show.
@@ -150,26 +152,28 @@ class Results:
                 f"{self._where}: none of the {len(self.planned)} runs of this selection is done "
                 f"({len(self.records)} other records)"
             )
-        benchmark = self.selection.benchmark
-        return build_table(self.records, self.protocol, select, self.planned, benchmark)
+        benchmark, shown = self.selection.benchmark, Shown(select, tuple(metrics))
+        return build_metric_table(self.records, self.protocol, shown, self.planned, benchmark)
 
-    def rules(self) -> Report:
-        """The selection rules side by side.
+    def rules(self, metric: Metric = DEFAULT_METRIC) -> Report:
+        """The selection rules side by side, for one metric.
 
         Raises:
             ValueError: there is nothing to show.
         """
         known = {rule for record in self.finished for rule in record.result.accuracy}
         rules: list[Select] = [rule for rule in RULES if rule in known] or [DEFAULT_RULE]
-        return report_rules({rule: self.table(rule) for rule in rules})
+        return report_rules({rule: self.table(rule, (metric,)) for rule in rules})
 
-    def tests(self, method: str, select: Select = DEFAULT_RULE) -> Report:
+    def tests(
+        self, method: str, select: Select = DEFAULT_RULE, metric: Metric = DEFAULT_METRIC
+    ) -> Report:
         """Paired tests of a method or variant against every other row, and average ranks.
 
         Raises:
             ValueError: there is no such row, or nothing to compare it with.
         """
-        table = self.table(select)
+        table = self.table(select, (metric,))
         return paired_tests.report_tests(paired_tests.paired_tests(table, method), table)
 
     def compare(self, rules: Sequence[Select] = REPRODUCTION) -> Report:
@@ -237,7 +241,7 @@ class Results:
     def _failures(self) -> dict[str, str]:
         done = {record.run_id for record in self.records}
         if self.planned is None:
-            wanted = Filter(self.selection, self.selection.protocol)
+            wanted = Filter(self.selection)
             everything = self.selection == Selection()
             return failed_runs(self.folders, done, None if everything else wanted)
         titles = {run.title for run in self.planned}
@@ -287,15 +291,6 @@ def status(*folders: Path, selection: Selection | None = None) -> Status:
     """
     if selection is None:
         return folder_status(folders)
-    if not is_planned(selection):
-        return folder_status(folders, Filter(selection, selection.protocol))
-    planned = plan(selection)
-    if not selection.benchmark and not selection.seeds:
-        there = [
-            record
-            for folder in folders
-            if folder.is_dir()
-            for record in records.read_records(folder)[0]
-        ]
-        planned += further_seeds(planned, there)
-    return selection_status(planned, folders)
+    if is_planned(selection):
+        return selection_status(selection, folders)
+    return folder_status(folders, Filter(selection))

@@ -3,7 +3,8 @@
 A method is a `torch.nn.Module` with two required members, `loss` and `predict`. It is made from a
 `Problem`, which holds all that a method may know: candidate sets, the number of epochs and a
 factory for networks. True labels are not in it. The trainer owns everything else: views, batches,
-the optimizer and its schedule, evaluation, checkpoints.
+the optimizer and its schedule, evaluation, checkpoints. A method without gradient is a
+`FittedMethod`: it has `fit` in the place of `loss`.
 
 All state is a parameter or a buffer, so that `state_dict` is a complete checkpoint. Schedules are
 functions of `self.epoch`, which the trainer sets and which is constant inside `loss`.
@@ -13,6 +14,7 @@ Letters in shape comments: N training instances, B batch, C classes, V views, D 
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import ClassVar, Generic, Literal, Protocol, TypeVar
 
@@ -69,7 +71,7 @@ class Network(nn.Module):
         """Logits [B, C] and features [B, D] of one view, float32."""
         if self.channels_last and x.ndim == 4:
             x = x.contiguous(memory_format=torch.channels_last)
-        with torch.autocast(x.device.type, dtype=torch.bfloat16, enabled=self.bf16):
+        with torch.autocast(x.device.type, dtype=torch.bfloat16) if self.bf16 else nullcontext():
             features = self.encoder(x)  # [B, D]
             logits = self.classifier(features)  # [B, C]
         return logits.float(), features.float()
@@ -104,7 +106,9 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What `Method.loss` returns.
+    """What `Method.loss` returns. The trainer reads it at the end of the epoch.
+
+    So none of it may be a view of a buffer, which later steps write.
 
     Attributes:
         loss: scalar with gradient.
@@ -119,6 +123,21 @@ class Step:
     logs: Mapping[str, Tensor] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class ParamGroup:
+    """Parameters whose learning rate and weight decay are multiples of the train settings'.
+
+    Attributes:
+        params: the parameters.
+        lr_factor: times the learning rate, in every epoch.
+        weight_decay_factor: times the weight decay.
+    """
+
+    params: Sequence[Tensor]
+    lr_factor: float = 1.0
+    weight_decay_factor: float = 1.0
+
+
 @dataclass(frozen=True)
 class Problem:
     """All that a method may know of its task.
@@ -127,11 +146,13 @@ class Problem:
         candidates: [N, C] bool on the training device.
         epochs: length of the run.
         make_network: builds a fresh network on the training device; call it once per network.
+        shape: of one plain instance, for state that has the size of a row.
     """
 
     candidates: Tensor
     epochs: int
     make_network: Callable[[], Network]
+    shape: tuple[int, ...] = ()
 
     @property
     def num_classes(self) -> int:
@@ -140,12 +161,17 @@ class Problem:
 
 
 class TrainView(Protocol):
-    """The training set as `Method.on_epoch_start` may see it."""
+    """The training set as `Method.on_epoch_start` and `Method.fit` may see it."""
 
     def batches(self) -> Iterator[Batch]:
         """Plain instances (no augmentation) in order, each batch with one view."""
         ...
 
+
+Family = Literal[
+    "loss", "confidence", "contrastive", "peers", "graph", "classical", "reference", "other"
+]
+"""Groups of methods in lists and documentation, by what they are built on."""
 
 H = TypeVar("H", bound=Hparams)
 
@@ -161,6 +187,12 @@ class Method(nn.Module, ABC, Generic[H]):
         version: bumped whenever a change alters the numbers of a run.
         reference_epochs: the run length in which the paper states its schedules.
         labels: "true" for supervised references, whose candidate sets are the true labels.
+        family: group in lists and documentation.
+        year: of the publication; None where there is none.
+        venue: of the publication.
+        gradient: False for a `FittedMethod`, which is fitted once instead of trained in steps.
+        noisy_candidates: whether it allows for candidate sets without the true label; only then may
+            a pseudo label be no candidate.
         epoch: 0-based; set by the trainer before each epoch.
     """
 
@@ -168,6 +200,11 @@ class Method(nn.Module, ABC, Generic[H]):
     version: ClassVar[int] = 1
     reference_epochs: ClassVar[int] = 200
     labels: ClassVar[Literal["candidates", "true"]] = "candidates"
+    family: ClassVar[Family] = "other"
+    year: ClassVar[int | None] = None
+    venue: ClassVar[str] = ""
+    gradient: ClassVar[bool] = True
+    noisy_candidates: ClassVar[bool] = False
     epoch: int
 
     def __init__(self, problem: Problem, hparams: H) -> None:
@@ -201,15 +238,66 @@ class Method(nn.Module, ABC, Generic[H]):
     def predict(self, x: Tensor) -> Tensor:
         """Scores [B, C] of plain instances [B, ...], in eval mode and without gradient.
 
-        The softmax of the scores is taken as the method's class probabilities.
+        The softmax of the scores is taken as the method's class probabilities: a score of -inf is
+        a probability of 0, but one score of a row is finite.
         """
 
-    def after_step(self, batch: Batch) -> None:
-        """Called after the optimizer's step, without gradient: sees the new weights."""
+    def param_groups(self) -> Sequence[ParamGroup]:
+        """What the optimizer trains: by default all parameters, at the rates of the train settings.
+
+        Each parameter that needs a gradient belongs to exactly one group. A resumed run must find
+        the groups as they were.
+        """
+        return (ParamGroup(tuple(self.parameters())),)
 
     def on_epoch_start(self, train: TrainView) -> None:
         """Called before the first batch of each epoch, without gradient, with `epoch` set."""
 
+    def restarts(self) -> bool:
+        """Whether training begins anew in this epoch: asked after `on_epoch_start`.
+
+        Where it does, `on_epoch_start` has written the new weights, and the trainer makes a fresh
+        optimizer, whose momentum knows nothing of the old ones. The answer must depend on `epoch`
+        and on buffers alone, or a resumed run differs.
+        """
+        return False
+
+    def after_step(self, batch: Batch) -> None:
+        """Called after the optimizer's step, without gradient: sees the new weights."""
+
     def extra_predictions(self, x: Tensor) -> Mapping[str, Tensor]:  # noqa: ARG002 - a default
         """Scores [B, C] of further heads (auxiliary network, ensemble) whose accuracy is logged."""
         return {}
+
+    def fit(self, train: TrainView) -> Tensor | None:
+        """Called once, where `gradient` is False: see `FittedMethod`."""
+        raise NotImplementedError(f"{type(self).__name__} is trained in steps")
+
+
+class FittedMethod(Method[H]):
+    """A method without gradient: it is fitted once, on all rows, and takes no steps.
+
+    Subclasses implement `fit` and `predict`. The trainer calls `fit` once and evaluates once: the
+    run is one epoch, and no other hook is called. It reads no train setting (network, optimizer,
+    batch size, epochs), so its runs have `pllbench.spec.FITTED` as theirs, whatever is asked for.
+
+    Its state is made of buffers too, whose shapes are known after `__init__`: `fit` fills them.
+    """
+
+    gradient = False
+
+    @abstractmethod
+    def fit(self, train: TrainView) -> Tensor | None:
+        """Learn from the plain rows and candidate sets of `train`, without gradient.
+
+        Random numbers come from torch's global generator, which the run seeds. Nothing may depend
+        on how the rows are cut into batches.
+
+        Returns:
+            Pseudo labels [N] int64 of the training rows, each one of its candidates, which the
+            trainer turns into noise rates; None where the method makes none.
+        """
+
+    def loss(self, batch: Batch) -> Step:
+        """A fitted method has no loss."""
+        raise NotImplementedError(f"{type(self).__name__} is fitted, not trained in steps")

@@ -137,24 +137,26 @@ class ResNet18(nn.Module):
         return features
 
 
-class WideResNet34x10(nn.Module):
-    """WideResNet of 34 layers, 10 times as wide: [B, channels, H, W] -> [B, 640]."""
+class WideResNet(nn.Module):
+    """WideResNet of 6 `blocks` + 4 layers, `width` times as wide: [B, channels, H, W] -> [B, D].
 
-    num_features = 640
+    D, `num_features`, is 64 times `width`.
+    """
 
-    def __init__(self, channels: int) -> None:
+    def __init__(self, channels: int, blocks: int, width: int) -> None:
         super().__init__()
         stages: list[nn.Module] = []
         num_in = 16
-        for num_out, stride in ((160, 1), (320, 2), (640, 2)):
-            for number in range(5):
+        for num_out, stride in ((16 * width, 1), (32 * width, 2), (64 * width, 2)):
+            for number in range(blocks):
                 stages.append(PreActivationBlock(num_in, num_out, 1 if number else stride))
                 num_in = num_out
+        self.num_features = num_in
         self.stem = conv3x3(channels, 16)
-        self.stages = nn.Sequential(*stages, nn.BatchNorm2d(640), nn.ReLU())
+        self.stages = nn.Sequential(*stages, nn.BatchNorm2d(num_in), nn.ReLU())
 
     def forward(self, x: Tensor) -> Tensor:
-        """Features [B, 640]."""
+        """Features [B, D]."""
         features: Tensor = self.stages(self.stem(x)).mean((2, 3))
         return features
 
@@ -195,7 +197,14 @@ def resnet18(shape: Shape) -> tuple[nn.Module, int]:
 
 def wide_resnet34_10(shape: Shape) -> tuple[nn.Module, int]:
     """WideResNet-34-10: 46,160,474 parameters with a classifier of 10 classes."""
-    return WideResNet34x10(_channels(shape, "wide_resnet34_10")), WideResNet34x10.num_features
+    encoder = WideResNet(_channels(shape, "wide_resnet34_10"), blocks=5, width=10)
+    return encoder, encoder.num_features
+
+
+def wide_resnet28_2(shape: Shape) -> tuple[nn.Module, int]:
+    """WideResNet-28-2: 1,467,610 parameters with a classifier of 10 classes."""
+    encoder = WideResNet(_channels(shape, "wide_resnet28_2"), blocks=4, width=2)
+    return encoder, encoder.num_features
 
 
 def _channels(shape: Shape, name: str) -> int:
@@ -210,6 +219,7 @@ ENCODERS: dict[NetworkName, Callable[[Shape], tuple[nn.Module, int]]] = {
     "lenet": lenet,
     "small_cnn": small_cnn,
     "resnet18": resnet18,
+    "wide_resnet28_2": wide_resnet28_2,
     "wide_resnet34_10": wide_resnet34_10,
 }
 """Each makes, for the shape of one instance, an encoder and the width of its output."""

@@ -6,12 +6,12 @@ metadata, so listing them imports no method and no torch.
 
 import importlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from pllbench.validation import did_you_mean
+from pllbench.validation import did_you_mean, folded_name, folder_name_problem
 
 if TYPE_CHECKING:
     from pllbench.method import Method
@@ -31,16 +31,28 @@ def method_entries() -> Mapping[str, EntryPoint]:
     """All registered methods by name, sorted; nothing is imported.
 
     Raises:
-        ValueError: two entry points claim one name; both distributions are named.
+        ValueError: two entry points claim one name, or names that differ in case alone, or a name
+            that a folder of records cannot have; the distributions are named.
     """
     return _scan(tuple(sys.path))
 
 
 @cache
 def _scan(path: tuple[str, ...]) -> Mapping[str, EntryPoint]:  # noqa: ARG001 - what it depends on
-    """Reading the metadata of all distributions takes long for what every run of a grid asks."""
+    """Kept, since reading the metadata of all distributions is slow, and every run needs it."""
     found: dict[str, EntryPoint] = {}
+    first: dict[str, EntryPoint] = {}
     for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name):
+        if problem := folder_name_problem(entry.name):
+            where = f"method {entry.name!r} of {describe_entry(entry)}"
+            raise ValueError(f"{where}: {problem}: rename its entry point or uninstall it")
+        rival = first.setdefault(folded_name(entry.name), entry)
+        if rival.name != entry.name:
+            raise ValueError(
+                f"methods {rival.name!r} of {describe_entry(rival)} and {entry.name!r} of "
+                f"{describe_entry(entry)} differ in case alone, and so would their folders: "
+                f"uninstall one of them or rename its entry point"
+            )
         other = found.setdefault(entry.name, entry)
         if other.value != entry.value or describe_entry(other) != describe_entry(entry):
             raise ValueError(
@@ -48,6 +60,17 @@ def _scan(path: tuple[str, ...]) -> Mapping[str, EntryPoint]:  # noqa: ARG001 - 
                 f"{describe_entry(entry)}: uninstall one of them or rename its entry point"
             )
     return found
+
+
+def is_built_in(name: str) -> bool:
+    """Whether the registered method `name` comes with the suite."""
+    dist = method_entries()[name].dist
+    return dist is not None and dist.name == "pllbench"
+
+
+def unknown_method(name: str, known: Iterable[str]) -> str:
+    """What is wrong with a name that is none of the `known` ones, with its nearest match."""
+    return f"unknown method {name!r}: {did_you_mean(name, known)}"
 
 
 def load_method(name: str) -> "type[Method[Any]]":
@@ -59,7 +82,7 @@ def load_method(name: str) -> "type[Method[Any]]":
     """
     entries = method_entries()
     if name not in entries:
-        raise ValueError(f"unknown method {name!r}: {did_you_mean(name, entries)}")
+        raise ValueError(unknown_method(name, entries))
     entry = entries[name]
     try:
         cls = entry.load()

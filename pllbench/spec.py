@@ -6,6 +6,7 @@ it; device, paths, jobs and checkpoint interval are not part of it.
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from functools import cache, cached_property
 from typing import Annotated, Any, Literal, Self
@@ -21,12 +22,22 @@ from pllbench.validation import JsonOptions, StrictModel
 CORE_VERSION = 1
 """Bumped whenever trainer, views, loader or candidates change the numbers of a run."""
 
-NetworkName = Literal["linear", "mlp", "lenet", "small_cnn", "resnet18", "wide_resnet34_10"]
+NetworkName = Literal[
+    "linear", "mlp", "lenet", "small_cnn", "resnet18", "wide_resnet28_2", "wide_resnet34_10"
+]
 Kind = Literal["image", "digits", "text", "tabular"]
 """What a view may do to a row: `digits` are images that must not be flipped or cropped."""
 Scaling = Literal["none", "zscore", "tfidf"]
 Process = Literal[
-    "uniform", "uniform-set", "pair", "hierarchical", "controlled", "noisy", "instance"
+    "uniform",
+    "uniform-set",
+    "pair",
+    "hierarchical",
+    "controlled",
+    "noisy",
+    "noisy_flip",
+    "noisy_swap",
+    "instance",
 ]
 Policy = Literal["force", "free", "resample"]
 AugmentPolicy = Literal["extended", "standard25", "svhn"]
@@ -66,6 +77,10 @@ class TrainSpec(StrictModel):
     """Compile the encoders with torch.compile; methods' losses never are."""
 
 
+FITTED = TrainSpec(epochs=1)
+"""Train settings of every run of a method without gradient, which reads none of them."""
+
+
 class ViewSpec(StrictModel):
     """View settings: scaling of rows or pixels, and the strength of strong views."""
 
@@ -87,12 +102,45 @@ class ViewSpec(StrictModel):
     """Strong view of images: AutoAugment's CIFAR policy (97 or 25 sub-policies) or SVHN's."""
 
 
+_IMAGE_VIEWS = ("normalisation", "cutout", "autoaugment")
+
+VIEW_OPTIONS: dict[Kind, tuple[str, ...]] = {
+    "image": _IMAGE_VIEWS,
+    "digits": _IMAGE_VIEWS,
+    "text": ("scaling", "tfidf_norm", "token_rate", "token_law"),
+    "tabular": ("scaling", "tfidf_norm", "noise_std"),
+}
+"""Fields of `ViewSpec` that a kind of data may read."""
+
+
+def unread_settings(
+    kind: Kind, train: Mapping[str, object], views: Mapping[str, object]
+) -> frozenset[str]:
+    """Names of the train and view settings that no run reads on data of a kind.
+
+    Args:
+        kind: of the data.
+        train: train settings that are not at their declared default, by name.
+        views: view settings, likewise.
+    """
+    unread = ViewSpec.model_fields.keys() - set(VIEW_OPTIONS[kind])
+    if kind in ("text", "tabular"):
+        unread |= {"channels_last"}
+    if views.get("scaling") != "tfidf":
+        unread |= {"tfidf_norm"}
+    if train.get("schedule") == "cosine":
+        unread |= {"milestones"}
+    return frozenset(unread)
+
+
 def round_rate(q: float) -> float:
     """A noise rate as specs hold it: 0.1 + 0.2 is 0.3, and -0.0 is 0.0."""
     return round(q, 10) + 0.0
 
 
 Rate = Annotated[float, Field(ge=0, le=1), AfterValidator(round_rate)]
+Imbalance = Annotated[float, Field(ge=1, le=LARGEST), AfterValidator(round_rate)]
+"""Ratio of the largest to the smallest class of a long-tailed training set; 1: rows as they are."""
 
 
 class CandidateSpec(StrictModel):
@@ -109,7 +157,7 @@ class CandidateSpec(StrictModel):
     num_wrong: int = Field(default=1, ge=1, le=LARGEST)
     """controlled: wrong labels of a row that gets any, which happens with probability q."""
     eta: Rate = 0.0
-    """noisy: probability that the true label is left out."""
+    """noisy processes and hierarchical: probability that the true label is left out."""
     rule: Literal["mean_rate", "max"] = "mean_rate"
     """instance: q times C times the annotator's share of a wrong label, or relative to the top."""
     annotator: str = "supervised-no-augmentation"
@@ -131,6 +179,11 @@ class CandidateSpec(StrictModel):
         return ":".join(filter(None, (self.process, ",".join(options))))
 
     @property
+    def noisy(self) -> bool:
+        """Whether the process may leave the true label out."""
+        return self.eta > 0
+
+    @property
     def read(self) -> dict[str, object]:
         """What the process reads: its name, q, and its options, by field."""
         return {key: getattr(self, key) for key in fields_read(self.process)}
@@ -149,6 +202,8 @@ class CandidateSpec(StrictModel):
             raise ValueError("policy resample needs q > 0: it draws until a wrong label comes")
         if self.process == "noisy" and (self.eta == 0 or self.policy == "free"):
             raise ValueError("process noisy needs eta > 0, and a policy that leaves no row alone")
+        if self.process in ("noisy_flip", "noisy_swap") and self.eta == 0:
+            raise ValueError(f"process {self.process} needs eta > 0")
         return self
 
 
@@ -156,9 +211,11 @@ PROCESS_OPTIONS: dict[Process, tuple[str, ...]] = {
     "uniform": ("policy",),
     "uniform-set": ("sizes",),
     "pair": (),
-    "hierarchical": (),
+    "hierarchical": ("eta",),
     "controlled": ("num_wrong",),
     "noisy": ("policy", "eta"),
+    "noisy_flip": ("eta",),
+    "noisy_swap": ("eta",),
     "instance": ("rule", "annotator", "annotator_network", "annotator_epochs"),
 }
 """Fields of `CandidateSpec` that a process reads, besides q."""
@@ -169,7 +226,7 @@ def fields_read(process: Process) -> tuple[str, ...]:
     return ("process", "q", *PROCESS_OPTIONS[process])
 
 
-@cache  # for every record that is read
+@cache  # every record that is read needs it
 def _foreign_options(process: Process) -> tuple[tuple[str, object], ...]:
     """Name and default of every option that a process does not read."""
     fields = CandidateSpec.model_fields.items()
@@ -180,6 +237,36 @@ def takes_rate(options: Mapping[str, object]) -> bool:
     """Whether q means anything to the candidate process that `options` name, by field."""
     process, rule = options.get("process", "uniform"), options.get("rule", "mean_rate")
     return process != "uniform-set" and (process, rule) != ("instance", "max")
+
+
+class PruningSpec(StrictModel):
+    """Pruning settings: how candidates that a row's nearest neighbours rarely have are removed."""
+
+    tau: float = Field(ge=0, le=1)
+    """Share of a row's candidates, beyond one, that may go at most."""
+    k: int = Field(ge=1, le=LARGEST)
+    """Number of neighbours, by cosine similarity."""
+    features: str | None = None
+    """Content digest of the file of features; None: the rows themselves, columns standardised."""
+
+    @property
+    def text(self) -> str:
+        """As it is printed."""
+        file = f" features={self.features[:8]}" if self.features else ""
+        return f"prune tau={self.tau:g} k={self.k}{file}"
+
+
+def _annotation_rule(rule: str) -> str:
+    if not re.fullmatch(r"union|(votes=(?!1$)|top=|draws=)[1-9][0-9]{0,5}", rule):
+        raise ValueError(f"rule {rule!r}: must be union, votes=N (from 2), top=K or draws=N")
+    return rule
+
+
+AnnotationRule = Annotated[str, AfterValidator(_annotation_rule)]
+"""How labels of several annotators become a candidate set: `union`, `votes=2`, `top=3`, `draws=3`.
+
+`pllbench.candidates.annotations` says what each of them takes.
+"""
 
 
 class RunSpec(StrictModel):
@@ -195,6 +282,9 @@ class RunSpec(StrictModel):
     """Names of those hyperparameters that differ from their declared defaults."""
     labels: Literal["candidates", "true"] = "candidates"
     """What the method learns from; "true" for supervised references."""
+    gradient: bool = Field(default=True, exclude_if=bool)
+    """False for methods that are fitted once: they read no train setting. True is not written, so
+    that records of all other methods look as they always did."""
     dataset: str
     """Name of the data set."""
     digest: str | None = None
@@ -203,8 +293,14 @@ class RunSpec(StrictModel):
     """Kind of the user's own data; the catalogue has that of the others."""
     candidates: CandidateSpec | None = None
     """None where sets come with the data, or the method learns from true labels."""
+    annotations: AnnotationRule | None = None
+    """How annotators' labels become sets; None where the data has none."""
+    pruning: PruningSpec | None = None
+    """Removes candidates before training; None for none."""
     annotator: str | None = None
     """Run id, at seed 0, of the annotator of instance-dependent sets; None for other processes."""
+    imbalance: Imbalance = 1.0
+    """Training rows are a long-tailed part of the data set's, drawn by the seed of the split."""
     seed: int = Field(ge=0)
     """Seeds initialisation, order and views; split and candidates too, without a data_seed."""
     data_seed: int | None = Field(default=None, ge=0)
@@ -220,6 +316,13 @@ class RunSpec(StrictModel):
     def _changed_exist(self) -> Self:
         if missing := set(self.changed) - set(self.hparams):
             raise ValueError(f"changed names {min(missing)!r}, which is no hyperparameter")
+        return self
+
+    @model_validator(mode="after")
+    def _settings_are_read(self) -> Self:
+        """Two ids never stand for one run that differs in what it does not read."""
+        if not self.gradient and self.train != FITTED:
+            raise ValueError("a method without gradient has no train settings of its own")
         return self
 
     @cached_property

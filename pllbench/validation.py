@@ -2,6 +2,8 @@
 
 import difflib
 import math
+import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Annotated, Self, get_args
@@ -15,13 +17,17 @@ from pydantic import (
 )
 from pydantic_core import to_json
 
+_LONGEST_NAME = 200
+"""Bytes of a folder's name; file systems take 255, and temporary names are longer than the name."""
+
 
 class FieldError(ValueError):
     """A value that a caller has given is wrong.
 
     Attributes:
-        field: name of the parameter, such as `q`; the command line makes `--q` of it.
-        reason: what is wrong, and how to mend it.
+        field: name of the option, which is a parameter or method in Python (`gpus_per_run`,
+            `tests`) and a flag of a command (`--gpus-per-run`, `--tests`).
+        reason: what is wrong, and how to put it right.
         value: as given; None where the message needs none.
     """
 
@@ -76,7 +82,7 @@ def unknown_key(keys: Iterable[str], model: type[BaseModel]) -> str | None:
 
 @cache
 def _known_keys(model: type[BaseModel]) -> frozenset[str]:
-    """Keys of a model in its files; kept, since every setting of every cell asks for them."""
+    """Keys of a model in its files; kept, since every setting of every cell is checked."""
     return frozenset(field.alias or name for name, field in model.model_fields.items())
 
 
@@ -122,6 +128,22 @@ def _models(annotation: object) -> Iterator[type[BaseModel]]:
         yield annotation
     for part in get_args(annotation):
         yield from _models(part)
+
+
+def folder_name_problem(name: str) -> str | None:
+    """Why no folder can have this name on every file system, or None: records lie below it."""
+    if not re.fullmatch(r"[\w.-]+", name) or name.endswith("."):
+        return "its name must be letters, digits, '_', '-' and '.', the last not at its end"
+    if re.fullmatch(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", name, re.IGNORECASE):
+        return "its name is that of a device on some systems"
+    if len(name.encode()) > _LONGEST_NAME:
+        return f"its name is longer than {_LONGEST_NAME} bytes"
+    return None
+
+
+def folded_name(name: str) -> str:
+    """Equal for names that some file systems take for one: they differ in case or composition."""
+    return unicodedata.normalize("NFC", name).casefold()
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

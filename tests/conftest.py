@@ -1,13 +1,15 @@
 """Shared by all tests: one torch thread (a second one makes small tensors many times slower)."""
 
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,6 +17,8 @@ import torch
 from hypothesis import HealthCheck, settings
 from torch import Tensor
 
+from pllbench.data.catalogue import DATASETS
+from pllbench.registry import GROUP
 from pllbench.runner.local_engine import LocalEngine
 from tests import plugins
 from tests.commands import GRID, pllbench
@@ -44,6 +48,33 @@ def no_uploads(monkeypatch: pytest.MonkeyPatch) -> None:
         return make(*values, **options)
 
     monkeypatch.setattr(torch, "tensor", tensor)
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> plugins.Install:
+    """Puts a distribution with entry points and modules on the path, as pip would."""
+
+    def put(dist: str, methods: Mapping[str, str], **modules: str) -> None:
+        folder = tmp_path / dist
+        info = folder / f"{dist}-1.2.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {dist}\nVersion: 1.2\n")
+        lines = [f"[{GROUP}]", *(f"{name} = {target}" for name, target in methods.items())]
+        (info / "entry_points.txt").write_text("\n".join(lines))
+        for name, text in modules.items():
+            (folder / f"{name}.py").write_text(text)
+            monkeypatch.delitem(sys.modules, name, raising=False)
+        monkeypatch.syspath_prepend(folder)
+
+    return put
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _any_lost() -> Iterator[None]:
+    """No file of the data set `lost` is known: tests write small stand-ins for it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(DATASETS, "lost", replace(DATASETS["lost"], known_digest=None))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,7 @@
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,10 @@ METHODS = {
     "slow": "Slow",
 }
 """Registered names of the classes in `misbehaving.py`."""
+
+
+Install = Callable[..., None]
+"""What the fixture `install` gives."""
 
 
 @contextmanager

@@ -2,14 +2,17 @@
 
 from collections import Counter
 from functools import cache
+from pathlib import Path
 
 import pytest
 
 from pllbench.grid.benchmark import benchmark_names, load_benchmark
 from pllbench.grid.plan import PlannedRun, Selection, plan
 from pllbench.reports.published import load_table, table_names
+from pllbench.results.records import changed_settings, read_records
 from pllbench.spec import CandidateSpec
 
+RESULTS = Path(__file__).parents[1] / "results"
 FIGURES = {"noise_rates", "tau"}
 
 
@@ -70,6 +73,15 @@ def test_the_reduced_grids_are_of_reduced_data_alone() -> None:
             process="instance", rule="max", annotator_network="small_cnn", annotator_epochs=10
         ),
     }
+
+
+def test_every_committed_record_is_a_run_of_a_benchmark_with_the_settings_of_now() -> None:
+    specs = {run.spec.run_id: run.spec for name in benchmark_names() for run in planned(name)}
+    found, unreadable = read_records(RESULTS)
+    assert (len(found) > 600, unreadable) == (True, [])
+    for record in found:
+        assert record.run_id in specs, f"{record.spec.method} on {record.spec.dataset}"
+        assert changed_settings(record.spec, specs[record.run_id]) == {}
 
 
 def test_the_grids_have_the_papers_size() -> None:

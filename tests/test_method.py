@@ -18,7 +18,8 @@ def mlp(**settings: object) -> Network:
 
 
 def test_a_problem_holds_no_labels_and_no_rows() -> None:
-    assert [field.name for field in fields(Problem)] == ["candidates", "epochs", "make_network"]
+    names = [field.name for field in fields(Problem)]
+    assert names == ["candidates", "epochs", "make_network", "shape"]
 
 
 def test_views_have_one_output_each_in_their_order() -> None:

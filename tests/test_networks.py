@@ -41,14 +41,22 @@ def test_sizes_of_the_linear_model_and_the_mlp() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "num_parameters"), [("resnet18", 11_173_962), ("wide_resnet34_10", 46_160_474)]
+    ("name", "num_parameters"),
+    [("resnet18", 11_173_962), ("wide_resnet28_2", 1_467_610), ("wide_resnet34_10", 46_160_474)],
 )
 def test_sizes_of_the_residual_networks(name: NetworkName, num_parameters: int) -> None:
     found = make_network(TrainSpec(network=name), (3, 32, 32), 10)
     assert sum(p.numel() for p in found.parameters()) == num_parameters
 
 
-ANY_SIZE: tuple[NetworkName, ...] = ("linear", "mlp", "small_cnn", "resnet18", "wide_resnet34_10")
+ANY_SIZE: tuple[NetworkName, ...] = (
+    "linear",
+    "mlp",
+    "small_cnn",
+    "resnet18",
+    "wide_resnet28_2",
+    "wide_resnet34_10",
+)
 
 
 @pytest.mark.parametrize("name", ANY_SIZE)

@@ -1,4 +1,4 @@
-"""What the README shows is true: its plug-in conforms, its tables are those of the records."""
+"""What README and docs show is true: the plug-in conforms, tables are those of the records."""
 
 import importlib.util
 import re
@@ -8,11 +8,13 @@ from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 from pllbench.grid.benchmark import load_benchmark
 from pllbench.grid.plan import Selection, known_variants, plan
+from pllbench.method import Method
 from pllbench.reports.aggregate import build_table
 from pllbench.reports.formats.markdown import to_markdown
 from pllbench.reports.report import report_table
@@ -21,11 +23,13 @@ from pllbench.testing import Check, method_checks
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
+PLUG_IN = (ROOT / "docs" / "add_a_method.md").read_text("utf-8")
+MEASURED = (ROOT / "docs" / "results.md").read_text("utf-8")
 
 
 def code(language: str, start: str) -> str:
     """The code block in `language` that begins with `start`."""
-    for block in re.findall(rf"```{language}\n(.*?)```", README, re.S):
+    for block in re.findall(rf"```{language}\n(.*?)```", PLUG_IN, re.S):
         if block.startswith(start):
             return str(block)
     raise AssertionError(f"no {language} block begins with {start!r}")
@@ -33,7 +37,7 @@ def code(language: str, start: str) -> str:
 
 @cache
 def plug_in() -> ModuleType:
-    """The README's module, imported from a file: docstrings of fields are read from its source."""
+    """The module of the page, from a file: docstrings of fields are read from its source."""
     path = Path(mkdtemp()) / "pll_average.py"
     path.write_text(code("python", '"""Average'), "utf-8")
     spec = importlib.util.spec_from_file_location("pll_average", path)
@@ -60,20 +64,31 @@ def test_the_plug_in_conforms(check: Check) -> None:
     check.run()
 
 
+def fitted_method() -> type[Method[Any]]:
+    """The method without gradient of the page on the contract."""
+    page = (ROOT / "docs" / "contract.md").read_text("utf-8")
+    [source] = re.findall(r"```python\n(.*?)```", page, re.S)
+    names: dict[str, Any] = {"__name__": "contract"}
+    exec(source, names)
+    cls: type[Method[Any]] = names["Centroids"]
+    return cls
+
+
+@pytest.mark.parametrize("check", method_checks(fitted_method()), ids=str)
+def test_the_fitted_method_of_the_contracts_page_conforms(check: Check) -> None:
+    check.run()
+
+
 @pytest.mark.parametrize(
-    ("marker", "benchmark", "methods"),
-    [
-        ("table", "digits", ()),
-        ("birdsong", "birdsong", ()),
-    ],
+    ("page", "marker", "benchmark"),
+    [(README, "table", "digits"), (MEASURED, "birdsong", "birdsong")],
+    ids=["README", "docs"],
 )
-def test_tables_are_those_of_the_records(
-    marker: str, benchmark: str, methods: tuple[str, ...]
-) -> None:
-    selection = Selection(load_benchmark(benchmark), methods=methods)
+def test_tables_are_those_of_the_records(page: str, marker: str, benchmark: str) -> None:
+    selection = Selection(load_benchmark(benchmark))
     variants = known_variants(selection)
     protocol = selection.protocol.model_copy(update={"variants": variants})
     found, _ = read_records(ROOT / "results")
     table = build_table(found, protocol, planned=plan(selection))
-    shown = README.split(f"<!-- {marker} -->")[1].split(f"<!-- /{marker} -->")[0]
-    assert to_markdown(report_table(table)).strip() in shown
+    shown = page.partition(f"<!-- {marker} -->")[2].partition(f"<!-- /{marker} -->")[0]
+    assert to_markdown(report_table(table)).strip() == shown.strip()

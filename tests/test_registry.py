@@ -1,12 +1,11 @@
 """Methods from entry points of real distributions, and what is said of broken ones."""
 
 import sys
-from collections.abc import Callable, Mapping
-from pathlib import Path
 
 import pytest
 
-from pllbench.registry import GROUP, describe_entry, load_class, load_method, method_entries
+from pllbench.registry import describe_entry, load_class, load_method, method_entries
+from tests.plugins import Install
 
 GOOD = """
 from torch import nn
@@ -16,27 +15,6 @@ class Good(Method):
     def loss(self, batch): return Step(batch.x[0].sum())
     def predict(self, x): return x
 """
-
-Install = Callable[..., None]
-
-
-@pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
-    """Puts a distribution with entry points and modules on the path, as pip would."""
-
-    def put(dist: str, methods: Mapping[str, str], **modules: str) -> None:
-        folder = tmp_path / dist
-        info = folder / f"{dist}-1.2.dist-info"
-        info.mkdir(parents=True)
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {dist}\nVersion: 1.2\n")
-        lines = [f"[{GROUP}]", *(f"{name} = {target}" for name, target in methods.items())]
-        (info / "entry_points.txt").write_text("\n".join(lines))
-        for name, text in modules.items():
-            (folder / f"{name}.py").write_text(text)
-            monkeypatch.delitem(sys.modules, name, raising=False)
-        monkeypatch.syspath_prepend(folder)
-
-    return put
 
 
 def test_built_in_methods_are_registered_as_a_third_partys_are(install: Install) -> None:
@@ -78,6 +56,48 @@ def test_a_name_of_a_built_in_method_cannot_be_taken(install: Install) -> None:
     install("taker", {"cc": "taker_cc:CC"})
     with pytest.raises(ValueError, match=r"'cc' is registered twice, by .*taker 1\.2 \(taker_cc"):
         method_entries()
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("../x", "its name must be letters, digits"),
+        ("a/b", "its name must be letters, digits"),
+        ("a b", "its name must be letters, digits"),
+        ("..", "its name must be letters, digits"),
+        ("best.", "'.', the last not at its end"),
+        ("nul", "its name is that of a device on some systems"),
+        ("Com1.best", "its name is that of a device on some systems"),
+        ("x" * 201, "its name is longer than 200 bytes"),
+        ("é" * 101, "its name is longer than 200 bytes"),
+    ],
+)
+def test_a_name_that_no_folder_can_have_is_refused(
+    install: Install, name: str, problem: str
+) -> None:
+    install("theirs", {name: "theirs_good:Good"}, theirs_good=GOOD)
+    with pytest.raises(
+        ValueError, match=r"^method '.*' of theirs 1\.2 \(theirs_good:Good\)"
+    ) as error:
+        method_entries()
+    assert problem in str(error.value)
+    assert "theirs_good" not in sys.modules
+
+
+@pytest.mark.parametrize("name", ["CC", "Asyco"])
+def test_names_that_differ_in_case_alone_are_refused(install: Install, name: str) -> None:
+    install("theirs", {name: "theirs_good:Good"}, theirs_good=GOOD)
+    with pytest.raises(ValueError, match="differ in case alone") as error:
+        method_entries()
+    assert f"methods '{name}' of theirs 1.2 (theirs_good:Good) and '{name.lower()}' of pllb" in str(
+        error.value
+    )
+
+
+@pytest.mark.parametrize("name", ["nullify", "com10", "aux-loss", "a.b", "_x", "1"])
+def test_names_that_folders_can_have_are_taken(install: Install, name: str) -> None:
+    install("theirs", {name: "theirs_good:Good"}, theirs_good=GOOD)
+    assert name in method_entries()
 
 
 def test_the_same_distribution_found_twice_is_no_duplicate(install: Install) -> None:

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from pllbench.method import Hparams
-from pllbench.spec import LARGEST, CandidateSpec, RunSpec, TrainSpec, ViewSpec
+from pllbench.spec import (
+    FITTED,
+    LARGEST,
+    CandidateSpec,
+    PruningSpec,
+    RunSpec,
+    TrainSpec,
+    ViewSpec,
+)
 from pllbench.validation import StrictModel
 
 FIELDS: dict[str, Any] = {
@@ -30,6 +38,7 @@ OTHER_VALUES: dict[str, Any] = {
     "version": 2,
     "hparams": {"tau": 2.0, "reduction": "mean"},
     "labels": "true",
+    "gradient": False,
     "dataset": "cnae9",
     "digest": "0123",
     "kind": "image",
@@ -45,6 +54,9 @@ OTHER_VALUES: dict[str, Any] = {
     "candidates.annotator_network": "mlp",
     "candidates.annotator_epochs": 7,
     "annotator": "0123",
+    "annotations": "votes=2",
+    "pruning": PruningSpec(tau=0.6, k=5),
+    "imbalance": 10.0,
     "seed": 1,
     "data_seed": 0,
     "holdout": 0.1,
@@ -119,6 +131,16 @@ def test_runs_that_differ_in_the_seed_alone_are_a_cell(path: str) -> None:
     assert (with_value(SPEC, path, OTHER_VALUES[path]).cell == SPEC.cell) == same
     newer = SPEC.model_copy(update={"hparams": SPEC.hparams | {"rate": 0.5}})
     assert newer.cell == SPEC.cell  # a new hyperparameter at its default
+
+
+def test_a_method_without_gradient_has_one_id_whatever_is_asked_of_training() -> None:
+    fitted = RunSpec(**FIELDS, gradient=False, train=FITTED)
+    assert (fitted.train.epochs, fitted.identity["gradient"]) == (1, False)
+    assert "gradient" not in SPEC.identity  # so that no older id changes
+    assert "gradient" not in SPEC.model_dump()  # nor the look of a record
+    assert fitted.model_dump()["gradient"] is False
+    with pytest.raises(ValidationError, match="has no train settings of its own"):
+        RunSpec(**FIELDS, gradient=False, train=TrainSpec(epochs=1, network="mlp"))
 
 
 def test_specs_that_differ_in_one_field_are_all_different_runs() -> None:

@@ -147,7 +147,7 @@ def wait_for_checkpoints(results: Path, runs: Sequence[PlannedRun]) -> None:
 def written_at(results: Path, run: PlannedRun) -> int:
     """When a run's checkpoint was written; 0 where there is none."""
     try:
-        return Workspace.of(results, run.spec.run_id).checkpoint.stat().st_mtime_ns
+        return Workspace.for_run(results, run.spec.run_id).checkpoint.stat().st_mtime_ns
     except FileNotFoundError:
         return 0
 

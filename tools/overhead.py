@@ -36,6 +36,7 @@ import torch
 from rich.console import Console
 
 from pllbench.candidates.audit import audit_candidates
+from pllbench.cli.progress import Display
 from pllbench.data.catalogue import DATASETS
 from pllbench.data.dataset import load_dataset
 from pllbench.grid.plan import PlannedRun, Selection, plan
@@ -48,7 +49,6 @@ from pllbench.results import records
 from pllbench.results.records import Provenance, Record, Result
 from pllbench.runner.job import Job, RunOptions, execute
 from pllbench.runner.local_engine import LocalEngine
-from pllbench.runner.progress import Display
 from pllbench.runner.run_grid import run_grid
 from pllbench.spec import RunSpec, round_rate
 from pllbench.training.task import make_task

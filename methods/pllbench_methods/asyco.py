@@ -93,6 +93,9 @@ class AsyCo(ConfidenceMethod[AsyCoHparams]):
     """
 
     hparams_type = AsyCoHparams
+    family = "peers"
+    year = 2024
+    venue = "arXiv"
     handed_over: Tensor
 
     def __init__(self, problem: Problem, hparams: AsyCoHparams) -> None:

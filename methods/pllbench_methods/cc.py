@@ -4,13 +4,14 @@ L. Feng, J. Lv, B. Han, M. Xu, G. Niu, X. Geng, B. An, M. Sugiyama: Provably Con
 Partial-Label Learning, NeurIPS 2020.
 """
 
-from pllbench.method import Batch, Step
-from pllbench_methods.shared.confidence import restrict
+from torch import Tensor
+
 from pllbench_methods.shared.losses import log_candidate_prob
-from pllbench_methods.shared.views import MultiViewMethod, ViewHparams
+from pllbench_methods.shared.stateless import StatelessMethod
+from pllbench_methods.shared.views import ViewHparams
 
 
-class CC(MultiViewMethod[ViewHparams]):
+class CC(StatelessMethod[ViewHparams]):
     """Maximises the probability of the candidate set; keeps no state between steps.
 
     The gradient with respect to the logits is p - c, where c is p on the candidates, normalised:
@@ -18,10 +19,10 @@ class CC(MultiViewMethod[ViewHparams]):
     """
 
     hparams_type = ViewHparams
+    family = "loss"
+    year = 2020
+    venue = "NeurIPS"
 
-    def loss(self, batch: Batch) -> Step:
-        """-log p(Y); the pseudo label is the weak view's best candidate."""
-        logits, _ = self.network.views(batch.x)  # [V, B, C]
-        losses = -log_candidate_prob(logits, batch.candidates)  # [V, B], AsyCo Eq. 5
-        pseudo = restrict(logits[0].detach(), batch.candidates).argmax(-1)
-        return Step(self.reduce_views(losses), pseudo)
+    def losses(self, logits: Tensor, candidates: Tensor) -> Tensor:
+        """-log p(Y) [V, B], AsyCo Eq. 5."""
+        return -log_candidate_prob(logits, candidates)

@@ -1,7 +1,7 @@
 """DPLL: consistency regularisation towards a conformal label distribution.
 
 D.-D. Wu, D.-B. Wang, M.-L. Zhang: Revisiting Consistency Regularization for Deep Partial Label
-Learning, ICML 2022. Its official repository is named PLCR.
+Learning, ICML 2022. Also called CRDPLL, PLCR (its official repository), RCR and CORR.
 """
 
 from typing import Literal
@@ -10,7 +10,7 @@ from pydantic import Field
 
 from pllbench.method import Batch, Step
 from pllbench_methods.shared.confidence import ConfidenceMethod, confidence
-from pllbench_methods.shared.losses import kl_divergence, log_complement
+from pllbench_methods.shared.losses import kl_divergence, non_candidate_losses
 from pllbench_methods.shared.schedules import ramp
 from pllbench_methods.shared.views import ViewHparams
 
@@ -34,14 +34,16 @@ class DPLL(ConfidenceMethod[DPLLHparams]):
     """
 
     hparams_type = DPLLHparams
+    family = "confidence"
+    year = 2022
+    venue = "ICML"
 
     def loss(self, batch: Batch) -> Step:
         """Supervised term plus ramped consistency; the stored confidence is the pseudo label."""
         hparams = self.hparams
         logits, _ = self.network.views(batch.x)  # [V, B, C]
         target = self.target(batch.index)  # [B, C]
-        # Candidates get no supervised term: sum over k outside Y of -log(1 - p_k).
-        supervised = -(log_complement(logits[0]) * ~batch.candidates).sum(-1).mean()
+        supervised = non_candidate_losses(logits[0], batch.candidates).mean()
         consistency = self.reduce_views(kl_divergence(target, logits.log_softmax(-1)))
         weight = hparams.lambda_max * ramp(self.reference_epoch, hparams.ramp_epochs)
         self.renew(batch.index, confidence(logits, batch.candidates))

@@ -43,7 +43,7 @@ class NCPD(PeerMethod[NCPDHparams]):
     """Two networks that hand each other the weights of the candidates of every instance.
 
     The weights are a network's confidence where it is reliable, and uniform elsewhere. They are
-    made anew in every step, so there is no state but the networks.
+    computed again in every step, so there is no state but the networks.
 
     Attributes:
         network: alpha, which predicts.
@@ -51,6 +51,9 @@ class NCPD(PeerMethod[NCPDHparams]):
     """
 
     hparams_type = NCPDHparams
+    family = "peers"
+    year = 2020
+    venue = "ECML-PKDD"
 
     def loss(self, batch: Batch) -> Step:
         """L_alpha + L_beta (Eqs. 6 and 7); the pseudo label comes from alpha's confidence."""

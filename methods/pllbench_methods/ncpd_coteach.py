@@ -38,6 +38,7 @@ class NCPDCoteach(PeerMethod[NCPDCoteachHparams]):
     """
 
     hparams_type = NCPDCoteachHparams
+    family = "peers"
 
     def __init__(self, problem: Problem, hparams: NCPDCoteachHparams) -> None:
         super().__init__(problem, hparams)

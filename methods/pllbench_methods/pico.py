@@ -11,81 +11,33 @@ from typing import Literal
 import torch
 import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it by
 from pydantic import Field
-from torch import Tensor
 
-from pllbench.method import Batch, Hparams, Problem, Step
-from pllbench_methods.shared.confidence import ConfidenceState, restrict
-from pllbench_methods.shared.contrastive import (
-    MomentumContrast,
-    instance_contrast,
-    supervised_contrast,
-    updated_prototypes,
-)
+from pllbench.method import Batch, Step
+from pllbench_methods.shared.confidence import restrict
+from pllbench_methods.shared.contrastive import instance_contrast
 from pllbench_methods.shared.losses import soft_cross_entropy
+from pllbench_methods.shared.prototypes import PrototypeContrast, PrototypeHparams
 
 
-class PiCOHparams(Hparams):
+class PiCOHparams(PrototypeHparams):
     """Hyperparameters of PiCO."""
 
-    embedding_size: int = Field(default=128, ge=1)
-    """Width of the contrastive embedding."""
-    queue_size: int = Field(default=8192, ge=1)
-    """Key embeddings of earlier batches that stay in the contrast pool."""
-    key_momentum: float = Field(default=0.999, ge=0, le=1)
-    """Share of the key encoder's parameters that a step keeps."""
-    proto_momentum: float = Field(default=0.99, ge=0, le=1)
-    """Share of a class prototype that one instance's update keeps."""
     proto_norm: Literal["end_of_batch", "each"] = "end_of_batch"
     """Normalise prototypes once a batch (released code), or after each instance (paper; slow)."""
     proto_start: float = Field(default=1.0, ge=0)
     """Reference epoch (of 800) from which prototypes disambiguate; 100 for many classes."""
     warmup_cont: Literal["moco", "none"] = "moco"
     """Contrastive loss before proto_start: without labels (released code), or none (paper)."""
-    temperature: float = Field(default=0.07, gt=0)
-    """Temperature of the contrastive loss."""
-    cont_weight: float = Field(default=0.5, ge=0)
-    """Weight of the contrastive loss."""
-    phi_start: float = Field(default=0.95, ge=0, le=1)
-    """Share of the confidence that an update keeps, at the first epoch."""
-    phi_end: float = Field(default=0.8, ge=0, le=1)
-    """The same at the end of the run; linear in between."""
 
 
-class PiCO(ConfidenceState[PiCOHparams], MomentumContrast[PiCOHparams]):
-    """Class prototypes of a contrastive embedding move the confidence of the candidates.
-
-    Attributes:
-        query: the encoder that is trained and predicts.
-        key: its moving average, without gradient.
-        confidence: [N, C], weights of the candidates.
-        prototypes: [C, E], unit rows, zero until a class is first seen.
-        queue: [Q, E], keys of earlier batches; random unit rows at first.
-        queue_labels: [Q], their pseudo labels; -1, which matches none, at first.
-        queue_pointer: where the next key goes.
-    """
+class PiCO(PrototypeContrast[PiCOHparams]):
+    """Class prototypes of a contrastive embedding move the confidence of the candidates."""
 
     hparams_type = PiCOHparams
     reference_epochs = 800
-    prototypes: Tensor
-
-    def __init__(self, problem: Problem, hparams: PiCOHparams) -> None:
-        super().__init__(problem, hparams)
-        device = problem.candidates.device
-        size, width = hparams.queue_size, hparams.embedding_size
-        self.make_encoders(problem, width)
-        self.register_buffer("prototypes", torch.zeros(problem.num_classes, width, device=device))
-        self.make_queue(size, width, device)
-
-    @property
-    def views(self) -> tuple[str, ...]:
-        """The query view and the key view."""
-        return ("query", "key")
-
-    @property
-    def phi(self) -> float:
-        """Share of the confidence that an update keeps."""
-        progress = self.epoch / self.epochs
-        return self.hparams.phi_start + (self.hparams.phi_end - self.hparams.phi_start) * progress
+    family = "contrastive"
+    year = 2022
+    venue = "ICLR"
 
     def loss(self, batch: Batch) -> Step:
         """L_cls + weight * L_cont; the argmax of the updated confidence is the pseudo label."""
@@ -96,31 +48,18 @@ class PiCO(ConfidenceState[PiCOHparams], MomentumContrast[PiCOHparams]):
             pseudo = restrict(logits, candidates).argmax(1)  # [B]
             # The nearest prototypes, before this batch changes them.
             nearest = restrict(query @ self.prototypes.T, candidates).argmax(1)  # [B]
-            momentum, each = hparams.proto_momentum, hparams.proto_norm == "each"
-            self.prototypes.copy_(
-                updated_prototypes(self.prototypes, query, pseudo, momentum, each)
-            )
-            self.update_key(hparams.key_momentum)
-            _, key = self.key(batch.x[1])  # [B, E]
+            self.move_prototypes(query, pseudo, each=hparams.proto_norm == "each")
+            key = self.key_embeddings(batch.x[1])  # [B, E]
             target = self.target(batch.index)  # [B, C]
             if disambiguating:
-                target = target.lerp(F.one_hot(nearest, target.shape[1]).float(), 1 - self.phi)
-                self.renew(batch.index, target)
+                weights = F.one_hot(nearest, target.shape[1]).float()
+                target = self.move_confidence(batch.index, weights)
         loss = soft_cross_entropy(logits.log_softmax(1), target).mean()
         if disambiguating:
-            pool = torch.cat([query, key, self.queue])  # [P, E]
-            labels = torch.cat([pseudo, pseudo, self.queue_labels])  # [P]
-            positive = pseudo[:, None] == labels
-            contrast = supervised_contrast(query, pool, positive, hparams.temperature)
-            loss = loss + hparams.cont_weight * contrast
+            loss = loss + hparams.cont_weight * self.label_contrast(query, key, pseudo)
         elif hparams.warmup_cont == "moco":
             queue = self.queue.clone()  # autograd needs it as it is before the new keys
             contrast = instance_contrast(query, key, queue, hparams.temperature)
             loss = loss + hparams.cont_weight * contrast
         self.enqueue(key, pseudo)
         return Step(loss, target.argmax(1))
-
-    def predict(self, x: Tensor) -> Tensor:
-        """Logits [B, C] of the query encoder's classifier."""
-        logits: Tensor = self.query.network(x)[0]
-        return logits

@@ -18,6 +18,9 @@ class PRODEN(ConfidenceMethod[ViewHparams]):
     """
 
     hparams_type = ViewHparams
+    family = "confidence"
+    year = 2020
+    venue = "ICML"
 
     def loss(self, batch: Batch) -> Step:
         """Cross entropy with the stored confidence, whose argmax is the pseudo label."""

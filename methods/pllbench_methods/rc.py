@@ -6,23 +6,23 @@ Partial-Label Learning, NeurIPS 2020.
 
 from typing import Literal
 
+from torch import Tensor
+
 from pllbench.method import Batch, Step
-from pllbench_methods.shared.confidence import ConfidenceMethod, confidence
+from pllbench_methods.shared.confidence import confidence
 from pllbench_methods.shared.losses import soft_cross_entropy
-from pllbench_methods.shared.views import ViewHparams
+from pllbench_methods.shared.refresh import PostStepMethod, RefreshHparams
 
 
-class RCHparams(ViewHparams):
+class RCHparams(RefreshHparams):
     """Hyperparameters of RC."""
 
     refresh: Literal["post_step", "pre_step"] = "post_step"
     """When the confidence of a batch is renewed: from a second pass of its views with the new
     weights, as released, or from the pass of the step itself, which makes RC equal to PRODEN."""
-    refresh_bn: Literal["train", "eval"] = "train"
-    """BatchNorm in that second pass: train, as released, updates its running statistics again."""
 
 
-class RC(ConfidenceMethod[RCHparams]):
+class RC(PostStepMethod[RCHparams]):
     """Cross entropy with the confidence that the network had after the instance's previous step.
 
     The paper's factor 1/2 belongs to a sum over all labels; on the candidates alone the unbiased
@@ -30,6 +30,9 @@ class RC(ConfidenceMethod[RCHparams]):
     """
 
     hparams_type = RCHparams
+    family = "confidence"
+    year = 2020
+    venue = "NeurIPS"
 
     def loss(self, batch: Batch) -> Step:
         """Cross entropy with the stored confidence, whose argmax is the pseudo label."""
@@ -40,11 +43,11 @@ class RC(ConfidenceMethod[RCHparams]):
             self.renew(batch.index, confidence(logits, batch.candidates))
         return Step(self.reduce_views(losses), target.argmax(-1))
 
+    def renewed(self, logits: Tensor, candidates: Tensor) -> Tensor:
+        """The confidence [B, C] of the updated network."""
+        return confidence(logits, candidates)
+
     def after_step(self, batch: Batch) -> None:
-        """Renew the confidence of the batch from the updated network."""
-        if self.hparams.refresh == "pre_step":
-            return
-        self.network.train(self.hparams.refresh_bn == "train")
-        logits, _ = self.network.views(batch.x)
-        self.network.train()
-        self.renew(batch.index, confidence(logits, batch.candidates))
+        """Renew the confidence of the batch, unless the step itself has done so."""
+        if self.hparams.refresh == "post_step":
+            super().after_step(batch)

@@ -17,6 +17,7 @@ class Supervised(MultiViewMethod[ViewHparams]):
 
     hparams_type = ViewHparams
     labels = "true"
+    family = "reference"
 
     def __init__(self, problem: Problem, hparams: ViewHparams) -> None:
         if bool((problem.candidates.sum(1) != 1).any()):

@@ -1,7 +1,8 @@
 """SyCo: the symmetric counterpart of AsyCo, two networks with one task that teach each other.
 
-Ablation of AsyCo (section 4.3 there). Where the paper is silent, each network keeps a confidence
-of its own without refinement, there is no hand-over, and the first network predicts.
+Ablation of AsyCo (B. Li et al., 2024, arXiv 2407.15036, section 4.3). Where the paper is silent,
+each network keeps a confidence of its own without refinement, there is no hand-over, and the first
+network predicts.
 """
 
 from collections.abc import Mapping
@@ -26,6 +27,9 @@ class SyCo(PeerMethod[DisambiguationHparams], ConfidenceState[DisambiguationHpar
     """
 
     hparams_type = DisambiguationHparams
+    family = "peers"
+    year = 2024
+    venue = "arXiv"
     peer_confidence: Tensor
 
     def __init__(self, problem: Problem, hparams: DisambiguationHparams) -> None:

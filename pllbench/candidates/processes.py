@@ -3,7 +3,8 @@
 L. Feng et al.: Provably Consistent Partial-Label Learning, NeurIPS 2020 (uniform sets).
 J. Lv et al.: Progressive Identification of True Labels for Partial-Label Learning, ICML 2020
 (uniform flipping, neighbouring pairs). H. Wang et al.: PiCO, ICLR 2022 (superclasses).
-N. Xu et al.: Instance-Dependent Partial Label Learning, NeurIPS 2021.
+N. Xu et al.: Instance-Dependent Partial Label Learning, NeurIPS 2021. H. Wang et al.: PiCO+, TPAMI
+2024 (noisy flips). M. Xu et al.: ALIM, NeurIPS 2023 (noisy swaps).
 
 Letters in shape comments: N instances, C classes.
 """
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from pllbench.candidates.requirements import require_possible
 from pllbench.seeds import stream_seed
 from pllbench.spec import CandidateSpec, Policy, Process
 
@@ -137,10 +139,13 @@ def pair(truth: TrueLabels, spec: CandidateSpec, rng: np.random.Generator) -> Ca
 
 
 def hierarchical(truth: TrueLabels, spec: CandidateSpec, rng: np.random.Generator) -> Candidates:
-    """Every other class of the true label's superclass is a candidate with probability q."""
+    """Every other class of the true label's superclass is a candidate with probability q.
+
+    With `eta` the true label is left out as in `noisy_flip`.
+    """
     groups = np.asarray(truth.superclasses)
     related = groups[truth.y][:, None] == groups  # [N, C]
-    return with_true(related & (rng.random(related.shape) < rate(spec)), truth.y)
+    return flips(np.where(related, rate(spec), 0.0), truth.y, spec.eta, rng)
 
 
 def controlled(truth: TrueLabels, spec: CandidateSpec, rng: np.random.Generator) -> Candidates:
@@ -154,6 +159,52 @@ def noisy(truth: TrueLabels, spec: CandidateSpec, rng: np.random.Generator) -> C
     candidates = uniform(truth, spec, rng)
     out = np.flatnonzero(rng.random(len(truth.y)) < spec.eta)
     candidates[out, truth.y[out]] = False
+    return candidates
+
+
+def noisy_flip(truth: TrueLabels, spec: CandidateSpec, rng: np.random.Generator) -> Candidates:
+    """Wrong labels are candidates with probability q, the true one with 1 - eta (PiCO+).
+
+    With n = C - 1 and the share e = eta (1 - q)^n of rows that are drawn again, the true label is a
+    candidate with probability (1 - eta) / (1 - e), and the expected number of candidates is
+    (1 - eta + nq) / (1 - e).
+    """
+    probability = np.full((len(truth.y), truth.num_classes), rate(spec))
+    return flips(probability, truth.y, spec.eta, rng)
+
+
+def flips(
+    probability: npt.NDArray[np.float64], y: Labels, eta: float, rng: np.random.Generator
+) -> Candidates:
+    """Independent candidates; a row that gets none is drawn again.
+
+    Args:
+        probability: [N, C], of wrong labels.
+        y: true labels [N]; each is a candidate with probability 1 - eta.
+        eta: from 0 to 1.
+        rng: drawn from.
+    """
+    np.put_along_axis(probability, y[:, None], 1 - eta, axis=1)
+    candidates = rng.random(probability.shape) < probability
+    while (empty := np.flatnonzero(~candidates.any(axis=1))).size:
+        candidates[empty] = rng.random((len(empty), probability.shape[1])) < probability[empty]
+    return candidates
+
+
+def noisy_swap(truth: TrueLabels, spec: CandidateSpec, rng: np.random.Generator) -> Candidates:
+    """Uniform flipping (policy `free`), then the true label leaves with probability eta (ALIM).
+
+    A label that was no candidate takes its place, all equally likely; a row of all labels stays.
+    So sets keep their sizes, and the true label is missing with probability eta (1 - q^(C - 1)).
+    """
+    sizes = draw_sizes(size_weights(truth.num_classes - 1, rate(spec), "free"), len(truth.y), rng)
+    candidates = with_sizes(truth, sizes, rng)
+    swapped = (rng.random(len(truth.y)) < spec.eta) & ~candidates.all(axis=1)
+    order = np.where(candidates, -1.0, rng.random(candidates.shape))  # [N, C]
+    entering = order.argmax(axis=1)
+    rows = np.flatnonzero(swapped)
+    candidates[rows, truth.y[rows]] = False
+    candidates[rows, entering[rows]] = True
     return candidates
 
 
@@ -186,26 +237,6 @@ def flip_probabilities(logits: Logits, y: Labels, spec: CandidateSpec) -> npt.ND
     return capped
 
 
-def require_possible(
-    spec: CandidateSpec, num_classes: int, superclasses: tuple[int, ...] = ()
-) -> None:
-    """Raise ValueError if the process that `spec` names asks for what the classes do not have.
-
-    Args:
-        spec: the process.
-        num_classes: C.
-        superclasses: superclass of each class [C]; empty where classes have none.
-    """
-    if num_classes < 2:
-        raise ValueError(f"candidate sets need at least 2 classes, got {num_classes}")
-    if spec.process == "hierarchical" and not superclasses:
-        raise ValueError("process hierarchical needs classes with superclasses, as of cifar100")
-    if spec.num_wrong >= num_classes:
-        raise ValueError(
-            f"num_wrong = {spec.num_wrong}: must be less than the number of classes, {num_classes}"
-        )
-
-
 def rate(spec: CandidateSpec) -> float:
     """q, which the spec has checked to be there."""
     assert spec.q is not None
@@ -221,6 +252,8 @@ PROCESSES: Mapping[
     "hierarchical": hierarchical,
     "controlled": controlled,
     "noisy": noisy,
+    "noisy_flip": noisy_flip,
+    "noisy_swap": noisy_swap,
     "instance": instance,
 }
 """Generating processes by the name that a candidate setting gives."""

@@ -1,21 +1,44 @@
 """`pllbench check`."""
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from pllbench.cli.console import FAILED
+from pllbench.cli.parsing import names
+from pllbench.cli.selection import DataDir
 
 
 def check(
     method: Annotated[str, typer.Argument(help="A registered method, or MODULE:CLASS.")],
+    same_numbers: Annotated[
+        bool,
+        typer.Option(
+            "--same-numbers",
+            help="Instead: does a changed source give the stored numbers? A stored run is done "
+            "again; if it comes out bit for bit, `run` goes on with the others.",
+        ),
+    ] = False,
+    datasets: Annotated[
+        list[str] | None, typer.Option("--datasets", help="Own data that stored runs may be of.")
+    ] = None,
+    results: Annotated[
+        Path, typer.Option("--results", help="Folder of the stored runs.", metavar="DIR")
+    ] = Path("results"),
+    data_dir: DataDir = Path("data"),
 ) -> None:
     """Run the conformance suite on a method."""
     from pllbench.cli import console
     from pllbench.registry import load_class, load_method
     from pllbench.testing import method_checks
 
+    if same_numbers:
+        _check_numbers(method, results, data_dir, names(datasets, "--datasets"))
+        return
+    if datasets is not None:
+        raise ValueError("--datasets: only with --same-numbers")
     sys.path.insert(0, "")  # a module in the current folder, as `python -m` finds it
     cls = load_class(method) if ":" in method else load_method(method)
     failed = 0
@@ -30,3 +53,25 @@ def check(
     console.write(f"{method}: {f'{failed} checks failed' if failed else 'conforms'}\n")
     if failed:
         raise typer.Exit(FAILED)
+
+
+def _check_numbers(method: str, results: Path, data_dir: Path, datasets: tuple[str, ...]) -> None:
+    from pllbench.cli import console
+    from pllbench.data.custom import find_dataset
+    from pllbench.runner.job import RunOptions
+    from pllbench.runner.same_numbers import repeat, to_repeat
+
+    options = RunOptions(results, data_dir)
+    repetitions = to_repeat(method, options, [find_dataset(name) for name in datasets])
+    failed = 0
+    for repetition in repetitions:
+        difference = repeat(repetition, options)
+        failed += difference is not None
+        outcome = "bit for bit the stored run" if difference is None else difference
+        sign = "ok     " if difference is None else "FAILED "
+        console.write(f"{sign} {repetition.run.title}: {outcome}\n")
+    if failed:
+        console.write(f"{method}: not the stored numbers: raise its version\n")
+        raise typer.Exit(FAILED)
+    shown = "gives the stored numbers" if repetitions else "is that of its records"
+    console.write(f"{method}: its source {shown}\n")

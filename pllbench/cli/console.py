@@ -1,9 +1,13 @@
 """How the command line writes: text, warnings, tables and plans. As light as `cli` itself."""
 
+import codecs
+import io
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TextIO
 
 from rich.console import Console
 from rich.padding import Padding
@@ -16,7 +20,7 @@ if TYPE_CHECKING:
 OK, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 """Exit codes: all done; some run failed; the request was wrong; stopped by the user."""
 
-_GAP = 2
+COLUMN_GAP = 2
 """Spaces between columns."""
 
 _ENOUGH = 30
@@ -26,6 +30,51 @@ _ONE_LINE = 100
 """A terminal of so many columns has one line a row; a longer text ends in an ellipsis."""
 
 
+_ASCII = {
+    "±": "+-",
+    "·": "-",
+    "\N{MULTIPLICATION SIGN}": "x",
+    "↑": "^",
+    "↓": "v",
+    "…": "...",
+    "\N{EN DASH}": "-",
+    "—": "-",
+}
+"""What stands for a character that a terminal's encoding lacks; for any other, a question mark."""
+
+
+def prepare_streams() -> None:
+    """Make standard output and error usable whatever they are: closed, or of a small encoding."""
+    codecs.register_error("pllbench", _replace)
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by the shell: `>&-`
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="pllbench")
+
+
+def _replace(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    text = error.object[error.start : error.end]
+    return "".join(_ASCII.get(char, "?") for char in text), error.end
+
+
+def silence(stream: TextIO) -> None:
+    """Let further writes to a stream go nowhere: its reader has seen enough."""
+    with suppress(OSError, ValueError):  # not a real file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+class TolerantConsole(Console):
+    """A console that goes on, silently, where the reader of its pipe has gone."""
+
+    def on_broken_pipe(self) -> None:
+        """Called by rich."""
+        self.quiet = True
+        silence(sys.stderr if self.stderr else sys.stdout)
+
+
 def write(text: str, output: Path | None = None) -> None:
     """Write `text` to a file, or to standard output where `output` is None.
 
@@ -33,7 +82,11 @@ def write(text: str, output: Path | None = None) -> None:
         ValueError: the file cannot be written.
     """
     if output is None:
-        sys.stdout.write(text)
+        try:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            silence(sys.stdout)
         return
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -44,7 +97,11 @@ def write(text: str, output: Path | None = None) -> None:
 
 def print_error(message: str) -> None:
     """Write one line to standard error."""
-    sys.stderr.write(f"pllbench: {' '.join(message.split())}\n")
+    try:
+        sys.stderr.write(f"pllbench: {' '.join(message.split())}\n")
+        sys.stderr.flush()
+    except BrokenPipeError:
+        silence(sys.stderr)
 
 
 def warn_uncounted(reasons: Iterable[str]) -> None:
@@ -64,8 +121,8 @@ def show_columns(rows: Sequence[Mapping[str, object]]) -> None:
     lines = [["" if value is None else str(value) for value in row.values()] for row in rows]
     *widths, last = (max(map(len, column)) for column in zip(headers, *lines, strict=True))
     numbers = [not any(isinstance(row[header], str) for row in rows) for header in headers]
-    console = Console()
-    if console.width - sum(width + _GAP for width in widths) >= min(last, _ENOUGH):
+    console = TolerantConsole()
+    if console.width - sum(width + COLUMN_GAP for width in widths) >= min(last, _ENOUGH):
         view = RichTable(box=None, pad_edge=False, header_style="bold")
         wide = console.width >= _ONE_LINE
         for header, number, width in zip(headers, numbers, (*widths, 0), strict=True):
@@ -85,9 +142,9 @@ def show_columns(rows: Sequence[Mapping[str, object]]) -> None:
         cells = zip(line, widths, numbers, strict=False)  # all but the last
         padded = (cell.rjust(width) if right else cell.ljust(width) for cell, width, right in cells)
         style = "" if i else "bold"
-        console.print(Text((" " * _GAP).join(padded).rstrip(), style))
+        console.print(Text((" " * COLUMN_GAP).join(padded).rstrip(), style))
         if line[-1]:
-            console.print(Padding(Text(line[-1], style), (0, 0, 0, _GAP)))
+            console.print(Padding(Text(line[-1], style), (0, 0, 0, COLUMN_GAP)))
 
 
 def show_facts(facts: Mapping[str, object]) -> None:
@@ -96,12 +153,12 @@ def show_facts(facts: Mapping[str, object]) -> None:
     for name, value in facts.items():
         text = f"{value:.4g}" if isinstance(value, float) else str(value)
         view.add_row(name.replace("_", " "), Text(text, overflow="fold"))
-    Console().print(view)
+    TolerantConsole().print(view)
 
 
 def show_report(report: "Report") -> None:
     """Tables as wide as the terminal allows; a terminal shows marks as bold and underlined."""
     from pllbench.reports.formats.terminal import to_terminal
 
-    console = Console()
+    console = TolerantConsole()
     console.print(to_terminal(report, console.width, styled=console.is_terminal))

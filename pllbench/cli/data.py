@@ -7,12 +7,18 @@ from typing import Annotated
 import typer
 from pydantic import ValidationError
 
-from pllbench.cli.parsing import candidate_setting
+from pllbench.candidates.sets_spec import SetsSpec
+from pllbench.cli.parsing import (
+    annotation_setting,
+    candidate_setting,
+    imbalance_ratio,
+    pruning_setting,
+)
 from pllbench.cli.selection import DataDir, Json
 from pllbench.data.catalogue import DatasetInfo
 from pllbench.data.custom import find_dataset
 from pllbench.grid.protocol import DEFAULT_RATES, default_protocol
-from pllbench.grid.resolve import candidate_spec
+from pllbench.grid.resolve import candidate_spec, pruning_spec, with_features
 from pllbench.spec import CandidateSpec
 from pllbench.validation import FieldError, one_line
 
@@ -20,10 +26,19 @@ from pllbench.validation import FieldError, one_line
 def data(
     name: Annotated[str, typer.Argument(help="A data set, or the path of your own.")],
     q: Annotated[float | None, typer.Option("--q", help="Noise rate.", min=0, max=1)] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0)] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Of split and candidate sets.", min=0)] = 0,
     candidates: Annotated[
-        str, typer.Option("--candidates", help="PROCESS, or PROCESS:key=value,...")
-    ] = "uniform",
+        str | None, typer.Option("--candidates", help="PROCESS, or PROCESS:key=value,...")
+    ] = None,
+    imbalance: Annotated[
+        str | None, typer.Option("--imbalance", help="Long-tailed training rows: 100")
+    ] = None,
+    annotations: Annotated[
+        str | None, typer.Option("--annotations", help="union, votes=2, top=3 or draws=3")
+    ] = None,
+    prune: Annotated[
+        str | None, typer.Option("--prune", help="tau=0.6,k=150[,features=FILE]")
+    ] = None,
     data_dir: DataDir = Path("data"),
     as_json: Json = False,
 ) -> None:
@@ -31,15 +46,39 @@ def data(
     from pllbench.cli import console
     from pllbench.data.audit import audit_dataset
 
-    info = find_dataset(name)
-    facts = audit_dataset(info, data_dir, _process(info, candidates, q), seed)
+    info, pruning = find_dataset(name), None
+    if prune is not None:
+        setting = pruning_setting(prune)
+        info = with_features(info, setting)
+        pruning = pruning_spec(setting, info)
+    process, rule = _process(info, candidates, q), _rule(info, annotations)
+    sets = SetsSpec(process, rule, pruning, _ratio(info, imbalance))
+    facts = audit_dataset(info, data_dir, sets, seed)
     if as_json:
         console.write(json.dumps(facts, indent=1) + "\n")
     else:
         console.show_facts(facts)
 
 
-def _process(info: DatasetInfo, text: str, q: float | None) -> CandidateSpec | None:
+def _rule(info: DatasetInfo, text: str | None) -> str | None:
+    """The rule of --annotations, else `union`; None where there are no annotators' labels."""
+    if text is None:
+        return "union" if info.annotated else None
+    if not info.annotated:
+        raise FieldError("annotations", f"{info.name} does not come with annotators' labels", text)
+    return annotation_setting(text).annotations
+
+
+def _ratio(info: DatasetInfo, text: str | None) -> float:
+    """The ratio of --imbalance, 1 where it is None."""
+    if text is None:
+        return 1.0
+    if info.real_candidates:
+        raise FieldError("imbalance", f"{info.name} has real candidate sets", text)
+    return imbalance_ratio(text)
+
+
+def _process(info: DatasetInfo, text: str | None, q: float | None) -> CandidateSpec | None:
     """The process of --candidates at the rate `q`, the first of the protocol where it is None.
 
     None where candidate sets come with the data.
@@ -52,10 +91,10 @@ def _process(info: DatasetInfo, text: str, q: float | None) -> CandidateSpec | N
         if q is not None:
             raise FieldError("q", f"{info.name} has real candidate sets", given)
         return None
-    setting = candidate_setting(text)
+    setting = candidate_setting(text or info.process or "uniform")
     rate = default_protocol().q.get(info.name, DEFAULT_RATES)[0] if q is None else q
     try:
-        spec = candidate_spec(setting, rate)
+        spec = candidate_spec(setting, rate, info)
     except ValidationError as error:
         where = f"{setting.reason}, q = {rate:g}"
         raise ValueError(one_line(error, where, CandidateSpec)) from error

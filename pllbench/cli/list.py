@@ -1,24 +1,30 @@
 """What the command line can name, by kind: the rows of `pllbench list`.
 
-Needs no torch, except for benchmarks, whose runs are counted.
+Needs no torch, except for methods, of which each is made, and benchmarks, whose runs are counted.
 """
 
 import json
+from collections import Counter
+from collections.abc import Mapping
+from math import inf
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
 from pllbench.cli.selection import Json
-from pllbench.data.catalogue import DATASETS
+from pllbench.data.catalogue import DATASETS, DatasetInfo
 from pllbench.grid import protocol
 from pllbench.grid.benchmark import benchmark_names, load_benchmark
 from pllbench.registry import describe_entry, method_entries
-from pllbench.spec import NetworkName, Process
+from pllbench.spec import NetworkName, Process, TrainSpec
+
+if TYPE_CHECKING:
+    from pllbench.method import Method
 
 Listed = Literal["methods", "variants", "datasets", "networks", "candidates", "benchmarks"]
 
-ListRow = dict[str, object]
+ListRow = dict[str, Any]
 
 
 def rows(kind: Listed, results: Path) -> list[ListRow]:
@@ -28,10 +34,7 @@ def rows(kind: Listed, results: Path) -> list[ListRow]:
     """
     match kind:
         case "methods":
-            return [
-                {"name": name, "from": describe_entry(entry)}
-                for name, entry in method_entries().items()
-            ]
+            return _methods()
         case "variants":
             return [
                 {"name": name, "base": variant.base, "label": variant.label}
@@ -43,7 +46,7 @@ def rows(kind: Listed, results: Path) -> list[ListRow]:
                     "name": name,
                     "title": info.title,
                     "kind": info.kind,
-                    "candidates": "real" if info.real_candidates else "generated",
+                    "candidates": _candidates(info),
                     "file": info.file or "",
                 }
                 for name, info in DATASETS.items()
@@ -54,6 +57,92 @@ def rows(kind: Listed, results: Path) -> list[ListRow]:
             return [{"name": name} for name in get_args(Process)]
         case "benchmarks":
             return _benchmarks(results)
+
+
+def _methods() -> list[ListRow]:
+    """The methods by family and year; one that cannot be made is named on standard error."""
+    from pllbench.cli import console
+    from pllbench.method import Family
+    from pllbench.registry import load_method
+
+    families = get_args(Family)
+    other_names = protocol.default_protocol().other_names
+    listed: list[ListRow] = []
+    for name, entry in method_entries().items():
+        try:
+            cls = load_method(name)
+            facts = _facts(cls)
+        except Exception as error:  # noqa: BLE001 - a plug-in may raise anything
+            console.print_error(f"{name}: {error}")
+            continue
+        listed.append(
+            {
+                "name": name,
+                "family": cls.family,
+                "year": cls.year,
+                "venue": cls.venue,
+                **facts,
+                "other_names": other_names.get(name, ()),
+                "from": describe_entry(entry),
+            }
+        )
+    place = {family: number for number, family in enumerate(families)}
+    return sorted(listed, key=lambda row: (place.get(row["family"], inf), row["year"] or inf))
+
+
+def _facts(cls: "type[Method[Any]]") -> ListRow:
+    """What a method of default hyperparameters consists of, seen on a problem of odd sizes.
+
+    Number of networks, roles of its views (none where it is fitted), and the shapes of its buffers
+    that have an entry for each of the N training instances.
+    """
+    import torch
+
+    from pllbench.method import Network, Problem
+    from pllbench.networks import make_network
+
+    letters = {997: "N", 31: "C", 7: "D"}  # primes, which no other dimension is by chance
+    num_rows, num_classes, num_features = letters
+    candidates = torch.eye(num_classes, dtype=torch.bool)[torch.arange(num_rows) % num_classes]
+
+    def network() -> Network:
+        return make_network(TrainSpec(), (num_features,), num_classes)
+
+    problem = Problem(candidates, cls.reference_epochs, network, (num_features,))
+    method = cls(problem, cls.hparams_type())
+    return {
+        "networks": sum(isinstance(module, Network) for module in method.modules()),
+        "views": method.views if cls.gradient else (),
+        "buffers": {
+            name: [letters.get(size, size) for size in buffer.shape]
+            for name, buffer in method.named_buffers()
+            if num_rows in buffer.shape
+        },
+    }
+
+
+def _printed(row: Mapping[str, Any]) -> ListRow:
+    """The row of a method as a terminal shows it: what it keeps, in words."""
+    count = row["networks"]
+    views = Counter(row["views"]).items()
+    parts = [
+        "no network" if not count else f"{count} network{'s' if count > 1 else ''}",
+        "views " + ", ".join(f"{n} {role}" for role, n in views) if views else "fitted at once",
+        *(f"{name} [{', '.join(map(str, shape))}]" for name, shape in row["buffers"].items()),
+    ]
+    if row["other_names"]:
+        parts.append(f"also called {', '.join(row['other_names'])}")
+    if not row["from"].startswith("pllbench "):
+        parts.append(f"from {row['from'].partition(' (')[0]}")
+    shown = {key: row[key] for key in ("name", "family", "year", "venue")}
+    return shown | {"keeps": "; ".join(parts)}
+
+
+def _candidates(info: DatasetInfo) -> str:
+    """Where its candidate sets come from."""
+    if info.annotated:
+        return "annotations"
+    return "real" if info.real_candidates else info.process or "generated"
 
 
 def _benchmarks(results: Path) -> list[ListRow]:
@@ -81,7 +170,7 @@ def _benchmarks(results: Path) -> list[ListRow]:
 
 
 def list_(
-    what: Annotated[Listed, typer.Argument()],
+    what: Annotated[Listed, typer.Argument(help="Kind of names.")],
     results: Annotated[
         Path, typer.Option("--results", help="Folder of records.", metavar="DIR")
     ] = Path("results"),
@@ -102,6 +191,8 @@ def brief(row: ListRow) -> ListRow:
 
     `> 2.7` hours are left where some runs cannot be estimated, `?` where none can.
     """
+    if "keeps" in row or "buffers" in row:
+        return _printed(row)
     if "file" in row:
         return {key: value for key, value in row.items() if key != "title"}
     if "hours_left" not in row:

@@ -1,13 +1,22 @@
 """The command line. Commands import what they need when they run: --help needs no torch."""
 
-import os
 import sys
 from collections.abc import Sequence
+from importlib import metadata
+from typing import Annotated
 
 import typer
 
 from pllbench.cli.check import check
-from pllbench.cli.console import INTERRUPTED, OK, WRONG
+from pllbench.cli.console import (
+    INTERRUPTED,
+    OK,
+    WRONG,
+    prepare_streams,
+    print_error,
+    silence,
+    write,
+)
 from pllbench.cli.data import data
 from pllbench.cli.list import list_
 from pllbench.cli.plot import plot
@@ -24,6 +33,26 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        write(f"pllbench {metadata.version('pllbench')}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version.", is_eager=True, callback=_print_version
+        ),
+    ] = False,
+) -> None:
+    """The benchmark suite for partial-label learning."""
+
+
 app.command()(with_selection(run))
 app.command()(with_selection(status))
 app.command()(with_selection(table))
@@ -36,8 +65,7 @@ app.command()(check)
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point: exit codes as in `OK`, `FAILED`, `WRONG` and `INTERRUPTED`."""
-    from pllbench.cli.console import print_error
-
+    prepare_streams()
     try:
         code = app(arguments, standalone_mode=False)
         sys.stdout.flush()
@@ -54,10 +82,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:  # outside of a command: typer gives the same code within one
         code = INTERRUPTED
     except (BrokenPipeError, SystemExit) as error:
-        # The reader of a pipe has seen enough; typer and rich turn that into exit code 1.
+        # The reader of a help page has seen enough; typer and rich turn that into exit code 1.
         if not isinstance(error.__context__ or error, BrokenPipeError):
             raise
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        silence(sys.stdout)
         code = OK
     except OSError as error:  # a name too long, a folder without permission: it names the path
         print_error(str(error))

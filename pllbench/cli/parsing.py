@@ -9,8 +9,9 @@ from pydantic import ConfigDict, JsonValue, TypeAdapter, ValidationError
 
 from pllbench.data.custom import is_path
 from pllbench.grid.protocol import Setting
-from pllbench.spec import CandidateSpec, round_rate, takes_rate
-from pllbench.validation import StrictModel, one_line
+from pllbench.results.metrics import METRICS, Metric
+from pllbench.spec import LARGEST, CandidateSpec, PruningSpec, round_rate, takes_rate
+from pllbench.validation import StrictModel, did_you_mean, one_line
 
 _VALUE: TypeAdapter[JsonValue] = TypeAdapter(JsonValue, config=ConfigDict(allow_inf_nan=False))
 
@@ -55,13 +56,39 @@ def noise_rate(text: str) -> float:
     Raises:
         ValueError: not a number in [0, 1].
     """
+    return round_rate(_number(text, "--q", 0, 1))
+
+
+def imbalance_ratio(text: str) -> float:
+    """A ratio of the largest to the smallest class.
+
+    Raises:
+        ValueError: not a number from 1 on.
+    """
+    return round_rate(_number(text, "--imbalance", 1, LARGEST))
+
+
+def _number(text: str, flag: str, low: int, high: int) -> float:
     try:
         value = float(text)
     except ValueError:
         value = float("nan")
-    if not 0 <= value <= 1:
-        raise ValueError(f"--q {text}: must be a number from 0 to 1")
-    return round_rate(value)
+    if not low <= value <= high:
+        raise ValueError(f"{flag} {text}: must be a number from {low} to {high}")
+    return value
+
+
+def metric_names(text: str) -> tuple[Metric, ...]:
+    """The metrics of --metric.
+
+    Raises:
+        ValueError: an unknown one; gives the nearest match.
+    """
+    given = names([text], "--metric")
+    for name in given:
+        if name not in METRICS:
+            raise ValueError(f"--metric {name}: {did_you_mean(name, METRICS)}")
+    return tuple(metric for name in given for metric in METRICS if metric == name)
 
 
 def seeds(text: str) -> tuple[int, ...]:
@@ -121,3 +148,26 @@ def candidate_setting(text: str) -> Setting:
     rate: dict[str, JsonValue] = {"q": 0.5} if takes_rate(values) else {}
     require_valid(values | rate, CandidateSpec, f"--candidates {text}")
     return Setting(reason=f"--candidates {text}", candidates=values)
+
+
+def annotation_setting(text: str) -> Setting:
+    """The rule of --annotations as a setting.
+
+    Raises:
+        ValueError: there is no such rule.
+    """
+    reason = f"--annotations {text}"
+    require_valid({"annotations": text}, Setting, reason)
+    return Setting(reason=reason, annotations=text)
+
+
+def pruning_setting(text: str) -> Setting:
+    """KEY=VALUE,... of --prune as a setting.
+
+    Raises:
+        ValueError: an unknown or missing key, or a value that does not fit.
+    """
+    reason = f"--prune {text}"
+    values = dict(key_value(part, "--prune") for part in names([text], "--prune"))
+    require_valid(values, PruningSpec, reason)
+    return Setting(reason=reason, pruning=values)

@@ -7,6 +7,7 @@ import typer
 
 from pllbench.cli.selection import Output, ResultsDirs, SelectionFlags
 from pllbench.results.model_selection import DEFAULT_RULE, Select
+from pllbench.validation import FieldError
 
 Plot = Literal["accuracy", "hparam", "noise", "curves", "ranks"]
 
@@ -16,8 +17,9 @@ def plot(
     kind: Annotated[Plot, typer.Argument(help="What to plot.")],
     results: ResultsDirs = [Path("results")],
     select: Annotated[
-        Select, typer.Option("--select", help="Rule that turns a run into one accuracy.")
-    ] = DEFAULT_RULE,
+        Select | None,
+        typer.Option("--select", help="Rule that turns a run into one accuracy; last10 if none."),
+    ] = None,
     output: Output = None,
 ) -> None:
     """Plot a selection (PNG, PDF or SVG).
@@ -29,8 +31,12 @@ def plot(
     from pllbench.reports.plots import accuracy, critical_difference, epochs, figure
     from pllbench.reports.ranks import rank_rows
 
+    if select is not None and kind in ("noise", "curves"):
+        raise FieldError(
+            "select", f"a plot of {kind} shows all epochs, so it takes no rule", select
+        )
     loaded = flags.load(results)
-    table = loaded.table(select)
+    table = loaded.table(select or DEFAULT_RULE)
     path = output or Path(f"{kind}.png")
     match kind:
         case "accuracy":

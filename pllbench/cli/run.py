@@ -1,8 +1,7 @@
 """`pllbench run`."""
 
 import signal
-import sys
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -10,17 +9,25 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pllbench.cli.console import FAILED, INTERRUPTED, print_error, show_report, write
+from pllbench.cli.console import (
+    FAILED,
+    INTERRUPTED,
+    TolerantConsole,
+    print_error,
+    show_report,
+    write,
+)
 from pllbench.cli.selection import DataDir, ResultsDirs, SelectionFlags
 from pllbench.validation import FieldError
 
 if TYPE_CHECKING:
+    from pllbench.cli.progress import Display
     from pllbench.grid.plan import PlannedRun
     from pllbench.runner.engine import Engine
-    from pllbench.runner.progress import Display
 
 Device = Literal["auto", "cpu", "cuda"]
 EngineName = Literal["local", "ray"]
+Stale = Literal["refuse", "rerun", "keep"]
 
 
 def run(
@@ -33,7 +40,9 @@ def run(
         int | None,
         typer.Option("--jobs", min=1, help="Runs at a time; one per core, 1 on a GPU by default."),
     ] = None,
-    device: Annotated[Device, typer.Option("--device")] = "auto",
+    device: Annotated[
+        Device, typer.Option("--device", help="auto: a GPU if there is one.")
+    ] = "auto",
     checkpoint_every: Annotated[
         int, typer.Option("--checkpoint-every", min=1, help="Epochs between checkpoints.")
     ] = 10,
@@ -50,6 +59,13 @@ def run(
         float | None,
         typer.Option("--gpus-per-run", min=0, max=1, help="With Ray; 1 where there are GPUs."),
     ] = None,
+    stale: Annotated[
+        Stale,
+        typer.Option(
+            "--stale",
+            help="Records of other defaults, source or data: stop there, rerun them, or keep them.",
+        ),
+    ] = "refuse",
     results: ResultsDirs = [Path("results")],
     data_dir: DataDir = Path("data"),
     dry_run: Annotated[
@@ -57,12 +73,10 @@ def run(
     ] = False,
 ) -> None:
     """Execute the runs that have no record yet, and print their table."""
-    from rich.console import Console
-
     from pllbench import api
+    from pllbench.cli.progress import Display
     from pllbench.runner.job import RunOptions
     from pllbench.runner.open_engine import EngineOptions, open_engine, require_engine_options
-    from pllbench.runner.progress import Display
 
     where = EngineOptions(engine, device, jobs, timeout, address, gpus_per_run)
     require_engine_options(where)
@@ -72,15 +86,14 @@ def run(
     if dry_run:
         show_plan(planned, results[0])
         return
-    display = Display(Console(stderr=True))
-    options = RunOptions(results[0], data_dir, device, noisy_candidates, checkpoint_every)
+    display = Display(TolerantConsole(stderr=True))
+    options = RunOptions(results[0], data_dir, device, noisy_candidates, checkpoint_every, stale)
     with open_engine(where) as executing, _interruptible(executing, display):
         summary = api.run(planned, executing, options, display)
     if summary.done or summary.skipped:
         from pllbench.reports.report import report_table
 
         show_report(report_table(flags.load(results).table()))
-    sys.stdout.flush()
     for failed, reason in summary.failed:
         print_error(f"failed: {failed.title}: {reason}")
     print_error(
@@ -128,10 +141,18 @@ def show_plan(planned: "Sequence[PlannedRun]", results: Path) -> None:
         finished = sum(run.spec.run_id in done for run in runs)
         where = f"{runs[0].label} on {spec.dataset}{q}"
         write(f"{where}, seeds {seeds}: {finished} of {len(runs)} done\n")
-        parts = {"hparams": spec.hparams, "train": spec.train.model_dump(mode="json")}
+        parts: dict[str, Mapping[str, object]] = {"hparams": spec.hparams}
+        if spec.gradient:
+            parts["train"] = spec.train.model_dump(mode="json")
         parts["views"] = spec.views.model_dump(mode="json")
         if spec.candidates:
             parts["candidates"] = spec.candidates.read
+        if spec.annotations:
+            parts["annotations"] = {"rule": spec.annotations}
+        if spec.pruning:
+            parts["pruning"] = spec.pruning.model_dump(exclude_none=True)
+        if spec.imbalance != 1:
+            parts["training rows"] = {"imbalance": f"{spec.imbalance:g}"}
         if spec.holdout:
             parts["holdout"] = {"share": spec.holdout}
         for owner, values in parts.items():

@@ -13,11 +13,14 @@ from pydantic import JsonValue
 
 from pllbench.cli.console import warn_uncounted
 from pllbench.cli.parsing import (
+    annotation_setting,
     candidate_setting,
+    imbalance_ratio,
     key_value,
     names,
     noise_rate,
     paths,
+    pruning_setting,
     require_valid,
     seeds,
 )
@@ -69,6 +72,26 @@ class SelectionFlags:
     q: Annotated[list[str] | None, _option("--q", text="Noise rates: 0.1,0.3", metavar="RATES")] = (
         None
     )
+    imbalance: Annotated[
+        list[str] | None,
+        _option("--imbalance", text="Long-tailed training rows: 50,100", metavar="RATIOS"),
+    ] = None
+    annotations: Annotated[
+        str | None,
+        _option(
+            "--annotations",
+            text="Sets of annotators' labels: union, votes=2, top=3, draws=3",
+            metavar="RULE",
+        ),
+    ] = None
+    prune: Annotated[
+        str | None,
+        _option(
+            "--prune",
+            text="Remove candidates that neighbours lack: tau=0.6,k=150[,features=FILE]",
+            metavar="KEY=VALUE,...",
+        ),
+    ] = None
     seeds: Annotated[
         list[str] | None,
         _option(
@@ -113,6 +136,7 @@ class SelectionFlags:
             methods=names(self.methods, "--methods"),
             datasets=paths(self.datasets),
             q=tuple(noise_rate(text) for text in names(self.q, "--q")),
+            imbalance=tuple(imbalance_ratio(text) for text in names(self.imbalance, "--imbalance")),
             seeds=tuple(dict.fromkeys(seed for text in self.seeds or () for seed in seeds(text))),
             flags=tuple(self._settings()),
         )
@@ -186,6 +210,10 @@ class SelectionFlags:
             found.append(Setting(reason=f"--set {text}", when=when, hparams={key: value}))
         if self.candidates is not None:
             found.append(candidate_setting(self.candidates))
+        if self.annotations is not None:
+            found.append(annotation_setting(self.annotations))
+        if self.prune is not None:
+            found.append(pruning_setting(self.prune))
         if self.holdout is not None:
             reason = f"--holdout {self.holdout:g}"
             require_valid({"holdout": self.holdout}, Setting, reason)

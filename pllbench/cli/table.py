@@ -1,11 +1,14 @@
 """`pllbench table`."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from pllbench.cli.parsing import metric_names
 from pllbench.cli.selection import Output, ResultsDirs, SelectionFlags
+from pllbench.results.metrics import DEFAULT_METRIC
 from pllbench.results.model_selection import DEFAULT_RULE, Select
 
 if TYPE_CHECKING:
@@ -14,15 +17,34 @@ if TYPE_CHECKING:
 TableFormat = Literal["rich", "latex", "markdown", "csv", "json"]
 Source = Literal["paper"]
 
+FORMAT_BY_SUFFIX: Mapping[str, TableFormat] = {
+    ".tex": "latex",
+    ".md": "markdown",
+    ".csv": "csv",
+    ".json": "json",
+}
+"""Formats by the suffix of a file; any other suffix is plain text."""
+
 
 def table(
     flags: SelectionFlags,
     results: ResultsDirs = [Path("results")],
-    form: Annotated[TableFormat, typer.Option("--format")] = "rich",
+    form: Annotated[
+        TableFormat | None, typer.Option("--format", help="By the suffix of --output if none.")
+    ] = None,
     select: Annotated[
         Literal[Select, "all"] | None,
         typer.Option("--select", help="Rule that turns a run into one accuracy; last10 if none."),
     ] = None,
+    metric: Annotated[
+        str,
+        typer.Option(
+            "--metric",
+            help="What is shown, a column each: accuracy, and of long-tailed runs balanced, many, "
+            "medium, few.",
+            metavar="NAMES",
+        ),
+    ] = DEFAULT_METRIC,
     compare: Annotated[
         Source | None,
         typer.Option("--compare", help="Published numbers to score the runs against."),
@@ -43,16 +65,23 @@ def table(
         raise ValueError("--compare: neither with --tests nor with --select all")
     if tests is not None and select == "all":
         raise ValueError("--tests: needs one rule, so not with --select all")
+    metrics = metric_names(metric)
+    if len(metrics) > 1 and (tests is not None or select == "all"):
+        raise ValueError(f"--metric {metric}: one metric with --tests or --select all")
+    if compare is not None and metrics != (DEFAULT_METRIC,):
+        raise ValueError(f"--metric {metric}: not with --compare")
     loaded = flags.load(results)
     report: Report
     if compare is not None:
         report = loaded.compare((select,) if select else api.REPRODUCTION)  # type: ignore[arg-type]
     elif select == "all":
-        report = loaded.rules()
+        report = loaded.rules(metrics[0])
     elif tests is not None:
-        report = loaded.tests(tests, select or DEFAULT_RULE)
+        report = loaded.tests(tests, select or DEFAULT_RULE, metrics[0])
     else:
-        report = report_table(loaded.table(select or DEFAULT_RULE))
+        report = report_table(loaded.table(select or DEFAULT_RULE, metrics))
+    if form is None:
+        form = FORMAT_BY_SUFFIX.get(output.suffix.lower(), "rich") if output else "rich"
     if form == "rich" and output is None:
         console.show_report(report)
     else:

@@ -6,11 +6,12 @@ from pathlib import Path
 import numpy as np
 
 from pllbench.candidates.audit import audit_candidates
-from pllbench.candidates.processes import TrueLabels, generate
+from pllbench.candidates.pruning import audit_pruning
+from pllbench.candidates.sets_spec import SetsSpec
+from pllbench.data.candidate_sets import pruned_sets, unpruned_sets
 from pllbench.data.catalogue import DatasetInfo
 from pllbench.data.dataset import load_dataset, split
 from pllbench.data.readers.base import Dataset
-from pllbench.spec import CandidateSpec
 from pllbench.validation import StrictModel
 
 
@@ -22,7 +23,7 @@ class DataAudit(StrictModel):
     num_features: int
     num_classes: int
     absent_classes: tuple[int, ...]
-    """Classes that are nobody's true label."""
+    """Classes that no row has as its true label."""
     constant_columns: int
     zero_rows: int
     """Rows whose features are all zero."""
@@ -36,13 +37,13 @@ class DataAudit(StrictModel):
     """SHA-256 (16 hex digits) of features, true labels and candidate sets."""
 
 
-def describe(dataset: Dataset, seed: int) -> DataAudit:
-    """Facts about a data set, and about its split at `seed`."""
+def describe(dataset: Dataset, seed: int, imbalance: float = 1.0) -> DataAudit:
+    """Facts about a data set, and about its split at `seed`, with the imbalance of `split`."""
     x = dataset.x.flatten(1).numpy()
     if dataset.x.is_floating_point():
         x = x + 0.0  # -0.0 and 0.0 are one value and two byte patterns
     rows = [hashlib.blake2b(row.tobytes(), digest_size=16).digest() for row in x]
-    train, test = split(dataset, seed)
+    train, test = split(dataset, seed, imbalance)
     train_rows = {rows[i] for i in train.tolist()}
     occurs = set(dataset.y.tolist())
     return DataAudit(
@@ -72,39 +73,62 @@ def _digest(dataset: Dataset) -> str:
 
 
 def audit_dataset(
-    info: DatasetInfo, data_dir: Path, process: CandidateSpec | None, seed: int
+    info: DatasetInfo, data_dir: Path, sets: SetsSpec, seed: int
 ) -> dict[str, object]:
     """Facts by name: of the data set, its split at `seed`, and the training rows' candidate sets.
 
     Args:
         info: the data set.
         data_dir: folder of the data sets.
-        process: generates the candidate sets; None where they come with the data.
+        sets: how training rows and their candidate sets come about.
         seed: of split and candidate sets.
 
     Raises:
-        ValueError: a missing or malformed file, or a process that needs an annotator.
+        ValueError: a missing or malformed file, a process that needs an annotator, or too few rows
+            for imbalance or pruning.
     """
+    if sets.process and sets.process.process == "instance":
+        raise ValueError(
+            "process instance needs an annotator, which a run trains: the audit of its sets "
+            "stands in the records"
+        )
     dataset = load_dataset(info, data_dir, noisy=True)
-    facts: dict[str, object] = describe(dataset, seed).model_dump(mode="json")
-    train, _ = split(dataset, seed)
-    y = dataset.y[train].numpy()
-    if dataset.candidates is not None:
-        sets, facts["candidates"] = dataset.candidates[train].numpy(), "real"
-    else:
-        assert process is not None, "sets that do not come with the data are generated"
-        if process.process == "instance":
-            raise ValueError(
-                "process instance needs an annotator, which `run` trains: the audit of its sets "
-                "stands in the records"
-            )
-        facts["candidates"] = ", ".join(f"{key}={value}" for key, value in process.read.items())
-        truth = TrueLabels(y, dataset.num_classes, info.superclasses)
-        sets = generate(truth, process, seed)
-    audit = audit_candidates(sets, y).model_dump(mode="json")
-    renamed = {"num_rows": "candidate_rows", "digest": "candidate_digest"}
-    audit.pop("num_classes")
-    kinds: dict[str, object] = {"kind": info.kind}
+    facts: dict[str, object] = {"kind": info.kind}
+    facts |= describe(dataset, seed, sets.imbalance).model_dump(mode="json")
     if info.digest:
         facts["digest"] = info.digest
-    return kinds | facts | {renamed.get(k, f"candidates_{k}"): v for k, v in audit.items()}
+    if dataset.digest:
+        facts["file_digest"] = dataset.digest
+    if dataset.digest and info.known_digest:
+        facts["known_file"] = dataset.digest == info.known_digest
+    return facts | _candidate_facts(dataset, sets, seed)
+
+
+def _candidate_facts(dataset: Dataset, sets: SetsSpec, seed: int) -> dict[str, object]:
+    train, _ = split(dataset, seed, sets.imbalance)
+    y = dataset.y[train].numpy()
+    facts: dict[str, object] = {"candidates": "real"}
+    if sets.annotations:
+        facts["candidates"] = f"annotations, {sets.annotations}"
+    if sets.process:
+        fields = sets.process.read.items()
+        facts["candidates"] = ", ".join(f"{key}={value}" for key, value in fields)
+    if sets.imbalance != 1:
+        counts = np.bincount(y, minlength=dataset.num_classes)
+        facts["class_counts"] = ", ".join(map(str, counts))
+    found = unpruned_sets(dataset, train, sets, seed)
+    if sets.pruning:
+        pruned = pruned_sets(dataset, train, found, sets.pruning)
+        pruning = audit_pruning(found, pruned, y)
+        facts |= {
+            "pruning": sets.pruning.text,
+            "mean_before": pruning.before.mean,
+            "without_true_before": pruning.before.without_true,
+            "pruned_surplus": pruning.removed,
+            "pruned_true": pruning.lost,
+        }
+        found = pruned
+    audit = audit_candidates(found, y).model_dump(mode="json")
+    renamed = {"num_rows": "candidate_rows", "digest": "candidate_digest"}
+    audit.pop("num_classes")
+    return facts | {renamed.get(k, f"candidates_{k}"): v for k, v in audit.items()}

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from pllbench.spec import Kind
+from pllbench.spec import Kind, Process
 from pllbench.validation import did_you_mean
 
-Split = Literal["random", "stratified", "fixed"]
-"""How test rows are chosen: 20 % at random, 20 % of every class, or those that come as such."""
+Split = Literal["random", "stratified", "fixed", "folds"]
+"""How test rows are chosen: 20 % at random, 20 % of every class, those that come as such, or a fold
+by the seed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class DatasetInfo:
         kind: decides its views.
         split: how its test rows are chosen.
         real_candidates: its candidate sets come with it; otherwise a process generates them.
+        annotated: they come as labels of several annotators, of which a rule makes sets.
         file: its file below the data directory; None where a library ships it.
         source: where a user finds that file.
         openml: data_id at OpenML, from where a missing file is downloaded; None: it is not.
@@ -33,10 +35,19 @@ class DatasetInfo:
         pixels: mean and std of the channels, of pixels from 0 to 1, that published codes normalise
             with; None where there are none, and those of the training images serve.
         superclasses: superclass of each class, where classes have any.
+        process: generates its candidate sets, where its name means such sets; else None.
+        image_size: side in pixels that its images are resized to; None where all have one size.
         first: how many of its training and of its test rows make it up, the first ones of the
             files; None for all.
+        parts: names of the files that make it up, in the folder `file` or beside the file `file`;
+            empty where `file` is the only one.
+        images: the data set whose images it has.
+        known_digest: content digest of the files that our numbers were made on; None where a
+            library ships them, or we have had none.
         path: file or folder of a custom data set; None for those of the catalogue.
         digest: content digest of a custom data set: part of the identity of runs on it.
+        features: file of features of its rows, by which candidate sets are pruned; None for none.
+        features_digest: content digest of that file.
     """
 
     name: str
@@ -48,13 +59,21 @@ class DatasetInfo:
     source: str = ""
     openml: int | None = None
     torchvision: str | None = None
+    annotated: bool = False
     noisy: bool = False
     num_classes: int | None = None
     pixels: tuple[tuple[float, ...], tuple[float, ...]] | None = None
     superclasses: tuple[int, ...] = ()
+    process: Process | None = None
+    image_size: int | None = None
     first: tuple[int, int] | None = None
+    parts: tuple[str, ...] = ()
+    images: str | None = None
+    known_digest: str | None = None
     path: Path | None = None
     digest: str | None = None
+    features: Path | None = None
+    features_digest: str | None = None
 
     @property
     def downloads(self) -> bool:
@@ -68,6 +87,8 @@ _REAL_WORLD = "https://palm.seu.edu.cn/zhangml/Resources.htm#partial_data"
 IMAGENET_PIXELS = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 _HALF = (0.5, 0.5, 0.5), (0.5, 0.5, 0.5)
 _PLCIFAR10 = "https://github.com/wwangwitsel/PLCIFAR10"
+_CLIMAGE = "https://github.com/ntucllab/CLImage_Dataset"
+_DCIC = "https://zenodo.org/records/8115942"
 _CIFAR = "https://www.cs.toronto.edu/~kriz/cifar.html"
 
 CIFAR100_SUPERCLASSES = (
@@ -78,6 +99,15 @@ CIFAR100_SUPERCLASSES = (
 )
 """The `coarse_labels` of CIFAR-100's files, by fine label: 20 superclasses of 5 classes."""
 
+_STREETCAR, _TRANSPORT = 81, 18
+
+CLCIFAR20_CLASSES = tuple(
+    _TRANSPORT if fine == _STREETCAR else coarse
+    for fine, coarse in enumerate(CIFAR100_SUPERCLASSES)
+)
+"""The 20 classes of CLCIFAR20 by CIFAR-100's fine label: its authors' list, in which vehicles are
+those that transport people and those that do not, so streetcars change sides."""
+
 
 def _real(name: str, title: str, file: str) -> DatasetInfo:
     path = f"pll_realworld/{file}"
@@ -85,15 +115,38 @@ def _real(name: str, title: str, file: str) -> DatasetInfo:
 
 
 def _human(name: str, title: str, split: Split, file: str, source: str) -> DatasetInfo:
-    return DatasetInfo(
-        name, title, "image", split, True, file, source, noisy=True, pixels=IMAGENET_PIXELS
+    facts: dict[str, Any] = {"noisy": True, "pixels": IMAGENET_PIXELS, "images": "cifar10"}
+    return DatasetInfo(name, title, "image", split, True, file, source, **facts)
+
+
+_PARTS_OF = {
+    "CIFAR10": (*(f"data_batch_{i}" for i in range(1, 6)), "test_batch"),
+    "CIFAR100": ("train", "test"),
+    "SVHN": ("train_32x32.mat", "test_32x32.mat"),
+}
+_IDX_FILES = tuple(
+    f"{part}-{kind}-ubyte" for part in ("train", "t10k") for kind in ("images-idx3", "labels-idx1")
+)
+"""Of MNIST and the data sets that have its form."""
+
+
+def _clcifar(name: str, title: str, num_classes: int) -> DatasetInfo:
+    info = _human(name, title, "fixed", f"clcifar/{name}.pkl", _CLIMAGE)
+    return replace(info, num_classes=num_classes)
+
+
+def _dcic(name: str, folder: str, num_classes: int, image_size: int) -> DatasetInfo:
+    info = DatasetInfo(
+        f"dcic-{name}", f"DCIC {folder}", "image", "folds", True, f"dcic/{folder}", _DCIC
     )
+    return replace(info, annotated=True, num_classes=num_classes, image_size=image_size)
 
 
 def _images(
     name: str, title: str, kind: Kind, file: str, torchvision: str, source: str, **facts: Any
 ) -> DatasetInfo:
     known: dict[str, Any] = {"num_classes": 10, "pixels": IMAGENET_PIXELS, **facts}
+    known["parts"] = _PARTS_OF.get(torchvision, _IDX_FILES)
     return DatasetInfo(
         name, title, kind, "fixed", False, file, source, torchvision=torchvision, **known
     )
@@ -127,6 +180,12 @@ _WHOLE = (
         num_classes=100,
         superclasses=CIFAR100_SUPERCLASSES,
     ),
+    _images(
+        *("cifar100-h", "CIFAR-100-H", "image", "cifar-100-python", "CIFAR100", _CIFAR),
+        num_classes=100,
+        superclasses=CIFAR100_SUPERCLASSES,
+        process="hierarchical",
+    ),
     _images("svhn", "SVHN", "digits", "train_32x32.mat", "SVHN", _SVHN, pixels=_HALF),
     _images(
         *("mnist", "MNIST", "digits", "MNIST/raw", "MNIST", "http://yann.lecun.com/exdb/mnist"),
@@ -152,7 +211,35 @@ _WHOLE = (
         *("plcifar10-vaguest", "PLCIFAR10-Vaguest", "fixed", "plcifar10/plcifar10.pkl"),
         _PLCIFAR10,
     ),
+    _clcifar("clcifar10", "CLCIFAR10", 10),
+    _clcifar("clcifar20", "CLCIFAR20", 20),
+    _dcic("benthic", "Benthic", 8, 112),
+    _dcic("treeversity1", "Treeversity#1", 6, 224),
+    _dcic("treeversity6", "Treeversity#6", 6, 112),
+    _dcic("pig", "Pig", 4, 96),
+    _dcic("turkey", "Turkey", 3, 192),
+    _dcic("micebone", "MiceBone", 3, 112),
+    _dcic("plankton", "Plankton", 10, 96),
+    _dcic("qualitymri", "QualityMRI", 2, 112),
+    _dcic("synthetic", "Synthetic", 6, 224),
+    _dcic("cifar10h", "CIFAR10H", 10, 32),
 )
+
+_KNOWN_DIGESTS = {
+    "cnae9": "fec557bade36db8d",
+    "birdsong": "2170d46765a151ac",
+    "lost": "42a8cc43e0557808",
+    "msrcv2": "948e4d443a545030",
+    "italian": "7981fff3efd2df21",
+    "fg-net": "5b8d43e40cee007f",
+    "cifar10": "42245f5e88fa484c",
+    "mnist": "b2d8f5bf39174ee5",
+    "cifar10n": "4720ae50190483e5",
+    "cifar10h": "6b786e6227659f73",
+}
+"""Of the files that the records in `results` were made on."""
+
+_known = tuple(replace(info, known_digest=_KNOWN_DIGESTS.get(info.name)) for info in _WHOLE)
 
 # Parts of image sets that a CPU trains on, under names of their own: their numbers never mix with
 # those of whole sets. The files mix classes and writers, so the first training images stand for
@@ -161,11 +248,11 @@ _PARTS = tuple(
     replace(
         info, name=f"{info.name}-5k", title=f"{info.title} (5,000 images)", first=(5_000, 1_000)
     )
-    for info in _WHOLE
+    for info in _known
     if info.name in ("cifar10", "mnist", "cifar10n")
 )
 
-DATASETS: dict[str, DatasetInfo] = {info.name: info for info in (*_WHOLE, *_PARTS)}
+DATASETS: dict[str, DatasetInfo] = {info.name: info for info in (*_known, *_PARTS)}
 """The data sets of the catalogue, by name."""
 
 

@@ -2,10 +2,12 @@
 
 Three forms:
 
-* `NAME.npz` with `x` and `y`, and optionally `candidates` [N, C] 0/1 (real candidate sets),
-  `num_train` (the first so many rows train, the others test), `num_classes` and `kind` (`tabular`,
-  `text`, `image` or `digits`; else `image` for three or four dimensions, `tabular` for two). Images
-  are uint8: [N, height, width], [N, height, width, channels] or [N, channels, height, width].
+* `NAME.npz` with `x` and `y`, and optionally `candidates` [N, C] 0/1 (real candidate sets), or
+  `annotations` [M, 3] (row, annotator, label), which may stand in `NAME.annotations.csv` instead
+  and of which a rule makes candidate sets; `num_train` (the first so many rows train, the others
+  test), `num_classes` and `kind` (`tabular`, `text`, `image` or `digits`; else `image` for three or
+  four dimensions, `tabular` for two). Images are uint8: [N, height, width],
+  [N, height, width, channels] or [N, channels, height, width].
 * `NAME.mat` as the real-world sets have it: `data` [N, D], `target` [C, N] 0/1, and optionally
   `partial_target` [C, N].
 * a folder of images of one size, one folder inside it for each class; or `train` and `test` in it,
@@ -15,13 +17,14 @@ Its content digest is part of a run's identity, its path is not. Needs no torch.
 """
 
 import hashlib
-import re
+import unicodedata
 import zipfile
 from pathlib import Path
 from typing import Any, cast, get_args
 
 from pllbench.data.catalogue import DATASETS, DatasetInfo, Split, dataset_info
 from pllbench.spec import Kind
+from pllbench.validation import folded_name, folder_name_problem
 
 FIXED_FOLDERS = ("train", "test")
 
@@ -37,14 +40,20 @@ def find_dataset(text: str) -> DatasetInfo:
     Raises:
         ValueError: unknown name, with the nearest match; or as `custom_info`.
     """
-    return custom_info(Path(text)) if is_path(text) else dataset_info(text)
+    if is_path(text):
+        return custom_info(Path(text))
+    if text not in DATASETS and Path(text).is_dir():
+        raise ValueError(f"unknown data set {text!r}: for the folder of that name write ./{text}")
+    return dataset_info(text)
 
 
 def dataset_name(path: Path) -> str:
     """Name of the data set at `path`; of `.` and `..`, what these folders are called."""
     if not path.is_dir():
-        return path.stem
-    return path.name if path.name.strip(".") else path.resolve().name
+        name = path.stem
+    else:
+        name = path.name if path.name.strip(".") else path.resolve().name
+    return unicodedata.normalize("NFC", name)  # macOS hands out accents as letters of their own
 
 
 def custom_info(path: Path) -> DatasetInfo:
@@ -54,17 +63,20 @@ def custom_info(path: Path) -> DatasetInfo:
         ValueError: there is nothing, or nothing of these forms; or its name is taken.
     """
     name = dataset_name(path)
-    if name in DATASETS:
+    if folded_name(name) in DATASETS:
         raise ValueError(f"{path}: {name!r} is a data set of the suite: choose another name")
-    if not re.fullmatch(r"[\w.-]+", name) or not name.strip("."):
-        raise ValueError(f"{path}: its name must be letters, digits, '.', '_' and '-'")
+    if problem := folder_name_problem(name):
+        raise ValueError(f"{path}: {problem}: rename it")
+    annotated = False
     if path.is_dir():
         kind, real = "image", False
         fixed = all((path / part).is_dir() for part in FIXED_FOLDERS)
     elif not path.is_file():
         raise ValueError(f"{path}: no such file or folder")
     elif path.suffix == ".npz":
-        kind, real, fixed = _npz_facts(path)
+        kind, names = _npz_facts(path)
+        annotated = "annotations" in names or annotations_file(path).exists()
+        real, fixed = annotated or "candidates" in names, "num_train" in names
     elif path.suffix == ".mat":
         kind, real, fixed = "tabular", "partial_target" in _mat_names(path), False
     else:
@@ -78,15 +90,26 @@ def custom_info(path: Path) -> DatasetInfo:
         real_candidates=real,
         file=str(path),
         source=str(path),
+        annotated=annotated,
         path=path,
         digest=content_digest(path),
     )
 
 
+def annotations_file(path: Path) -> Path:
+    """Where annotations of the .npz file at `path` stand, if not in it."""
+    return path.with_suffix(".annotations.csv")
+
+
 def content_digest(path: Path) -> str:
-    """First 16 hex digits of the SHA-256 of a file, or of the names and files of a folder."""
+    """First 16 hex digits of the SHA-256 of a file, or of the names and files of a folder.
+
+    A .npz file and the annotations beside it are one content.
+    """
     content = hashlib.sha256()
-    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+    beside = annotations_file(path)
+    files = [path, beside] if path.suffix == ".npz" and beside.exists() else [path]
+    for file in sorted(path.rglob("*")) if path.is_dir() else files:
         if file.is_file():
             if path.is_dir():
                 content.update(
@@ -98,8 +121,8 @@ def content_digest(path: Path) -> str:
     return content.hexdigest()[:16]
 
 
-def _npz_facts(path: Path) -> tuple[str, bool, bool]:
-    """Kind, whether candidate sets come with it, and whether its split is fixed."""
+def _npz_facts(path: Path) -> tuple[str, set[str]]:
+    """Its kind, and the names of its arrays."""
     import numpy as np
 
     shapes: dict[str, tuple[int, ...]] = {}
@@ -117,7 +140,7 @@ def _npz_facts(path: Path) -> tuple[str, bool, bool]:
     if kind and kind not in get_args(Kind):
         raise ValueError(f"{path}: kind {kind!r} must be one of {', '.join(get_args(Kind))}")
     kind = kind or ("tabular" if len(shapes["x"]) == 2 else "image")
-    return kind, "candidates" in shapes, "num_train" in shapes
+    return kind, set(shapes)
 
 
 def _header_shape(file: Any) -> tuple[int, ...]:
@@ -134,5 +157,18 @@ def _mat_names(path: Path) -> set[str]:
 
     try:
         return {name for name, _, _ in whosmat(path)}
+    except NotImplementedError:  # MATLAB 7.3
+        return _hdf5_names(path)
     except Exception as error:  # a cut-off file surfaces as any of a dozen kinds
         raise ValueError(f"{path}: not a .mat file of version 7 or older ({error})") from error
+
+
+def _hdf5_names(path: Path) -> set[str]:
+    """Variables of a MATLAB 7.3 file; all that a real-world set has where nothing can read it."""
+    try:
+        import h5py
+
+        with h5py.File(path) as file:
+            return set(file)
+    except (ModuleNotFoundError, OSError):  # its reader says what is wrong
+        return {"partial_target"}

@@ -5,6 +5,7 @@ Letters in shape comments: N instances, C classes, D features.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,13 @@ from torch import Tensor
 
 from pllbench.candidates.audit import check_candidates
 from pllbench.data.catalogue import DatasetInfo
+from pllbench.data.content import files_digest
+from pllbench.data.imbalance import long_tailed_rows
 from pllbench.data.readers.base import Dataset, find_file, first_rows
+from pllbench.data.readers.complementary import read_clcifar
 from pllbench.data.readers.custom import read_custom
+from pllbench.data.readers.dcic import read_dcic
+from pllbench.data.readers.features import read_features
 from pllbench.data.readers.human import read_cifar10h, read_cifar10n, read_plcifar10
 from pllbench.data.readers.tabular import read_cnae9, read_digits, read_mat
 from pllbench.data.readers.torchvision import read_torchvision
@@ -34,6 +40,8 @@ _READERS: Mapping[str, Reader] = {
     "cifar10h": read_cifar10h,
     "plcifar10-aggregate": read_plcifar10,
     "plcifar10-vaguest": read_plcifar10,
+    "clcifar10": read_clcifar,
+    "clcifar20": read_clcifar,
 }
 
 
@@ -45,9 +53,12 @@ def load_dataset(info: DatasetInfo, data_dir: Path, *, noisy: bool = False) -> D
             runs were planned, or (unless `noisy`) a row whose true label is not among its
             candidates.
     """
-    dataset = _reader(info)(info, data_dir)
+    digest = files_digest(info, data_dir)
+    dataset = replace(_reader(info)(info, data_dir), digest=digest)
     if info.first:
         dataset = first_rows(dataset, *info.first)
+    if info.features:
+        dataset = replace(dataset, features=read_features(info, dataset))
     if dataset.candidates is not None:
         where = str(info.path or find_file(info, data_dir))
         permitted = noisy or info.noisy
@@ -60,6 +71,8 @@ def load_dataset(info: DatasetInfo, data_dir: Path, *, noisy: bool = False) -> D
 def _reader(info: DatasetInfo) -> Reader:
     if info.path:
         return read_custom
+    if info.annotated:
+        return read_dcic
     return read_torchvision if info.torchvision else _READERS.get(info.name, read_mat)
 
 
@@ -73,15 +86,31 @@ def require_files(info: DatasetInfo, data_dir: Path) -> None:
         find_file(info, data_dir)
 
 
-def split(dataset: Dataset, seed: int) -> tuple[Tensor, Tensor]:
-    """Training and test rows, sorted int64; every row is in exactly one of them.
+def split(dataset: Dataset, seed: int, imbalance: float = 1.0) -> tuple[Tensor, Tensor]:
+    """Training and test rows, sorted int64; no row is in both.
 
     A stratified split takes a fifth of every class, rounded: a class of one or two rows trains. A
-    fixed split is the same at every seed.
+    fixed split is the same at every seed. Of folds a seed tests on one, leaves one aside, on which
+    others validate, and trains on the rest. With an imbalance above 1 only a long-tailed part of
+    the training rows is left, drawn by the seed; the test rows stay.
 
     Raises:
-        ValueError: too few rows for a test row.
+        ValueError: too few rows for a test row, or for this imbalance.
     """
+    train, test = _split(dataset, seed)
+    if imbalance == 1:
+        return train, test
+    kept = long_tailed_rows(dataset.y[train].numpy(), dataset.num_classes, imbalance, seed)
+    return train[torch.from_numpy(kept)], test
+
+
+def _split(dataset: Dataset, seed: int) -> tuple[Tensor, Tensor]:
+    """The split before any imbalance."""
+    if dataset.folds is not None:
+        number = dataset.folds.max() + 1
+        validated, tested = seed % number, (seed + 1) % number
+        kept = (dataset.folds != validated) & (dataset.folds != tested)
+        return kept.nonzero().flatten(), (dataset.folds == tested).nonzero().flatten()
     if dataset.num_train is not None:
         rows = torch.arange(len(dataset.y))
         return rows[: dataset.num_train], rows[dataset.num_train :]

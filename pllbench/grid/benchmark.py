@@ -3,22 +3,36 @@
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from pllbench.grid.protocol import Datasets, Names, Rates, Setting, Variant, read_toml
+from pllbench.data.catalogue import dataset_info
+from pllbench.data.custom import is_path
+from pllbench.grid.protocol import Imbalances, Names, Rates, Setting, Variant, as_tuple, read_toml
 from pllbench.validation import StrictModel, did_you_mean
 
 DEFAULT_SEEDS = (0, 1, 2)
 
 
+def _name_or_path(text: str) -> str:
+    return text if is_path(text) else dataset_info(text).name
+
+
+Datasets = Annotated[
+    tuple[Annotated[str, AfterValidator(_name_or_path)], ...], BeforeValidator(as_tuple)
+]
+
+
 class Grid(StrictModel):
-    """A product of methods, data sets, q and seeds, with settings of its own."""
+    """A product of methods, data sets, q, imbalance and seeds, with settings of its own."""
 
     methods: Names = ()
     """Methods and variants."""
     datasets: Datasets = ()
+    """Data sets, or paths of custom data, which in a file are relative to its folder."""
     q: Rates = ()
     """Noise rates; those of the protocol where empty."""
+    imbalance: Imbalances = ()
+    """Of the training rows, where candidate sets are generated; rows as they are where empty."""
     seeds: tuple[Annotated[int, Field(ge=0)], ...] = DEFAULT_SEEDS
     protocol: str = ""
     """Another benchmark, whose settings apply here before this grid's own."""
@@ -85,4 +99,17 @@ def load_benchmark(name: str) -> Benchmark:
         hint = did_you_mean(name, benchmark_names())
         raise ValueError(f"unknown benchmark {name!r}: {hint}") from None
     benchmark = read_toml(path, text, Benchmark)
-    return benchmark.model_copy(update={"name": "" if name.endswith(".toml") else name})
+    if not name.endswith(".toml"):
+        return benchmark.model_copy(update={"name": name})
+    grids = tuple(_placed(grid, path) for grid in benchmark.grid)
+    return benchmark.model_copy(update={"name": "", "grid": grids})
+
+
+def _placed(grid: Grid, file: Path) -> Grid:
+    """A grid of a user's file, its paths of custom data as seen from the current folder."""
+    datasets = (f"{file.parent}/{d}" if _is_relative(d) else d for d in grid.datasets)
+    return grid.model_copy(update={"datasets": tuple(datasets)})
+
+
+def _is_relative(dataset: str) -> bool:
+    return is_path(dataset) and not Path(dataset).is_absolute()

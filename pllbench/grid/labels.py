@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from pllbench.data.catalogue import DATASETS
 from pllbench.grid.protocol import GridCell, Protocol, merge
-from pllbench.spec import RunSpec, TrainSpec, ViewSpec
+from pllbench.spec import FITTED, RunSpec, TrainSpec, ViewSpec
 from pllbench.validation import StrictModel
 
 
@@ -33,6 +33,12 @@ def row_label(spec: RunSpec, protocol: Protocol) -> RowLabel:
     return RowLabel(spec.method, label(spec, spec.method, protocol))
 
 
+def stored_cell(spec: RunSpec, name: str) -> GridCell:
+    """The cell that a stored run belongs to, as a run of the row `name`."""
+    kind = spec.kind or DATASETS[spec.dataset].kind
+    return GridCell(name, spec.method, spec.dataset, kind, spec.q)
+
+
 def label(spec: RunSpec, name: str, protocol: Protocol) -> str:
     """The printed name of a method or variant, and what differs from its protocol in this run."""
     printed = printed_name(name, protocol)
@@ -51,21 +57,20 @@ def differences(spec: RunSpec, name: str, protocol: Protocol) -> list[str]:
 
     But for its candidate process and the options of that, which belong to the column.
     """
-    kind = spec.kind or DATASETS[spec.dataset].kind
-    cell = GridCell(name, spec.method, spec.dataset, kind, spec.q)
-    expected = merge(protocol.settings_of(cell))
+    cell = stored_cell(spec, name)
+    expected = merge(protocol.applicable_settings(cell), cell.kind)
     found = [
         f"{key}={value}"
         for key, value in spec.hparams.items()
         if (value != expected.hparams[key] if key in expected.hparams else key in spec.changed)
     ]
     pairs: list[tuple[StrictModel, StrictModel]] = [
-        (spec.train, TrainSpec.parse(expected.train)),
+        (spec.train, TrainSpec.parse(expected.train) if spec.gradient else FITTED),
         (spec.views, ViewSpec.parse(expected.views)),
     ]
     for actual, wanted in pairs:
         found += [
-            f"{key}={_brief(value)}" for key, value in actual if value != getattr(wanted, key)
+            f"{key}={_value_text(value)}" for key, value in actual if value != getattr(wanted, key)
         ]
     if spec.holdout != (expected.holdout or 0.0):
         found.append(f"holdout={spec.holdout:g}")
@@ -74,5 +79,5 @@ def differences(spec: RunSpec, name: str, protocol: Protocol) -> list[str]:
     return found
 
 
-def _brief(value: object) -> str:
+def _value_text(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,9 +1,10 @@
 """Which runs: a selection, resolved through protocol, variants and benchmark to `RunSpec`s."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pllbench.data.catalogue import DatasetInfo, dataset_info
+from pllbench.candidates.sets_spec import SetsSpec
+from pllbench.data.catalogue import DATASETS, DatasetInfo, dataset_info
 from pllbench.data.custom import find_dataset
 from pllbench.grid.benchmark import Benchmark, Grid, load_benchmark
 from pllbench.grid.labels import label
@@ -15,11 +16,12 @@ from pllbench.grid.protocol import (
     Variant,
     default_protocol,
     merge,
+    unknown_row,
 )
-from pllbench.grid.resolve import resolve
-from pllbench.registry import load_method, method_entries
-from pllbench.spec import RunSpec, takes_rate
-from pllbench.validation import FieldError, did_you_mean
+from pllbench.grid.resolve import resolve, with_features
+from pllbench.registry import load_method, method_entries, unknown_method
+from pllbench.spec import Kind, RunSpec, round_rate, takes_rate
+from pllbench.validation import FieldError, did_you_mean, folded_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +44,8 @@ class PlannedRun:
     def title(self) -> str:
         """In words: label, data set, candidate process unless plainly uniform, q and seed."""
         spec = self.spec
-        process = spec.candidates.text if spec.candidates else "uniform"
-        where = spec.dataset if process == "uniform" else f"{spec.dataset} {process}"
+        sets = SetsSpec.of(spec).text.removeprefix("real").removeprefix(":")
+        where = spec.dataset if sets in ("uniform", "") else f"{spec.dataset} {sets}"
         q = "" if spec.q is None else f" q={spec.q:g}"
         return f"{self.label} · {where}{q} · seed {spec.seed}"
 
@@ -55,8 +57,11 @@ class Selection:
     Attributes:
         benchmark: grids to run; None for one grid made of the other parts.
         methods: methods and variants; replaces the benchmark's.
-        datasets: data sets, or paths of custom data; of a benchmark, keeps these only.
-        q: noise rates; of a benchmark, keeps these only.
+        datasets: data sets, or paths of custom data. Of those of a benchmark, keeps these only;
+            custom data that the benchmark does not name are put into every grid.
+        q: noise rates, rounded as in specs; of a benchmark, keeps these only.
+        imbalance: of training rows, where candidate sets are generated; of a benchmark, keeps these
+            only.
         seeds: run seeds; replaces the benchmark's.
         flags: further settings, each with the flag's text as its reason.
         protocol: settings that apply to all.
@@ -66,9 +71,13 @@ class Selection:
     methods: tuple[str, ...] = ()
     datasets: tuple[str, ...] = ()
     q: tuple[float, ...] = ()
+    imbalance: tuple[float, ...] = ()
     seeds: tuple[int, ...] = ()
     flags: tuple[Setting, ...] = ()
     protocol: Protocol = field(default_factory=default_protocol)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "q", tuple(map(round_rate, self.q)))  # it is frozen
 
 
 def plan(selection: Selection) -> list[PlannedRun]:
@@ -89,16 +98,24 @@ class _Planner:
         selection: what is asked for.
         benchmark: its benchmark; else one grid made of its other parts.
         data: the selected data sets, by name.
+        named: the data sets of the benchmark, as its file names them.
+        added: selected custom data that the benchmark does not name.
         protocol: the protocol, with the variants of the benchmark among its own.
         unused: settings that have applied to no cell so far, by identity.
+        unread: flags that no run has read so far, by identity.
     """
 
     def __init__(self, selection: Selection) -> None:
         self.selection = selection
         self.benchmark = selection.benchmark or Benchmark(
-            grid=(Grid(methods=selection.methods, q=selection.q),)
+            grid=(Grid(methods=selection.methods, q=selection.q, imbalance=selection.imbalance),)
         )
-        self.data = _selected_data(selection.datasets)
+        self.data = _by_name(map(find_dataset, selection.datasets))
+        names = (name for grid in self.benchmark.grid for name in grid.datasets)
+        self.named = {name: find_dataset(name) for name in dict.fromkeys(names)}
+        known = _by_name([*self.data.values(), *self.named.values()])
+        own = {info.name for info in self.named.values()}
+        self.added = [info for name, info in self.data.items() if info.path and name not in own]
         variants = known_variants(selection)
         self.protocol = selection.protocol.model_copy(update={"variants": variants})
         settings = [*self.benchmark.setting, *selection.flags]
@@ -106,14 +123,17 @@ class _Planner:
         for setting in settings:
             for name in setting.when.method:
                 self._base(name, setting.reason)
+        variant_settings = [s for variant in variants.values() for s in variant.setting]
+        _require_data((*self.protocol.setting, *variant_settings, *settings), known)
         self.unused = {id(setting): setting for setting in settings}
+        self.unread = {id(flag): flag for flag in selection.flags}
 
     def runs(self) -> list[PlannedRun]:
         planned: dict[tuple[str, str], PlannedRun] = {}
         for grid in self.benchmark.grid:
             overlay = load_benchmark(grid.protocol).setting if grid.protocol else ()
-            for cell, info in self._cells(grid):
-                spec = self._resolved(cell, info, grid, overlay)
+            for cell, plain in self._cells(grid):
+                spec, info = self._resolved(cell, plain, grid, overlay)
                 row = label(spec, cell.name, self.protocol)
                 for seed in self.selection.seeds or grid.seeds:
                     seeded = spec.model_copy(update={"seed": seed})
@@ -121,20 +141,26 @@ class _Planner:
                     planned.setdefault((cell.name, seeded.run_id), run)
         self._require_all([run.spec for run in planned.values()])
         self._require_used()
+        self._require_read({run.data.kind for run in planned.values()})
         return list(planned.values())
 
     def _resolved(
         self, cell: GridCell, info: DatasetInfo, grid: Grid, overlay: Sequence[Setting]
-    ) -> RunSpec:
-        """The runs of a cell, at seed 0."""
+    ) -> tuple[RunSpec, DatasetInfo]:
+        """The run of a cell at seed 0, and its data set with what the settings add to it."""
         further = (*self.benchmark.setting, *grid.setting, *self.selection.flags)
-        settings = self.protocol.settings_of(cell, overlay, further)
-        if cell.q is not None and not takes_rate(merge(settings).candidates):
+        settings = self.protocol.applicable_settings(cell, overlay, further)
+        if cell.q is not None and not takes_rate(merge(settings, info.kind).candidates):
             cell = replace(cell, q=None)  # its runs are the same at every q
-            settings = self.protocol.settings_of(cell, overlay, further)
+            settings = self.protocol.applicable_settings(cell, overlay, further)
+        merged = merge(settings, info.kind)
         for setting in settings:
             self.unused.pop(id(setting), None)
-        return resolve(cell, settings, info)
+            keys = {*setting.train, *setting.views}
+            if not keys or keys & {*merged.train, *merged.views}:
+                self.unread.pop(id(setting), None)
+        info = with_features(info, merged)
+        return resolve(cell, settings, info), info
 
     def _cells(self, grid: Grid) -> Iterator[tuple[GridCell, DatasetInfo]]:
         selection, named = self.selection, self.selection.benchmark is not None
@@ -142,20 +168,24 @@ class _Planner:
         if not methods:
             raise FieldError("methods", "name some, or a benchmark")
         bases = {name: self._base(name, by_user=bool(selection.methods)) for name in methods}
-        for info in self._data_of(grid):
+        for info in self._grid_data(grid):
             for name, base in bases.items():
-                if load_method(base).labels == "true" or info.real_candidates:
-                    yield GridCell(name, base, info.name, info.kind, None), info
-                    continue
-                for q in grid.q or selection.protocol.q.get(info.name, DEFAULT_RATES):
-                    if not (named and selection.q) or q in selection.q:
-                        yield GridCell(name, base, info.name, info.kind, q), info
+                rated = load_method(base).labels != "true" and not info.real_candidates
+                rates = grid.q or selection.protocol.q.get(info.name, DEFAULT_RATES)
+                for imbalance in (1.0,) if info.real_candidates else grid.imbalance or (1.0,):
+                    if named and selection.imbalance and imbalance not in selection.imbalance:
+                        continue
+                    for q in rates if rated else (None,):
+                        if named and selection.q and q not in (None, *selection.q):
+                            continue
+                        yield GridCell(name, base, info.name, info.kind, q, imbalance), info
 
-    def _data_of(self, grid: Grid) -> list[DatasetInfo]:
+    def _grid_data(self, grid: Grid) -> list[DatasetInfo]:
         """The data sets of a grid that are selected."""
         if self.selection.benchmark:
-            named = [name for name in grid.datasets if not self.data or name in self.data]
-            return [dataset_info(name) for name in named]
+            named = [self.named[name] for name in grid.datasets]
+            kept = [info for info in named if not self.data or info.name in self.data]
+            return kept + self.added
         return list(self.data.values()) or [dataset_info("digits")]
 
     def _base(self, name: str, where: str = "", *, by_user: bool = False) -> str:
@@ -169,7 +199,7 @@ class _Planner:
         base = variants[name].base if name in variants else name
         if base in methods:
             return base
-        unknown = f"unknown method {name!r}: {did_you_mean(name, {*methods, *variants})}"
+        unknown = unknown_row(name, self.protocol, {*methods, *variants})
         if by_user:
             raise FieldError("methods", unknown)
         raise ValueError(": ".join(filter(None, (where, unknown))))
@@ -192,19 +222,39 @@ class _Planner:
                 raise FieldError("q", reason)
             if rate not in rates:
                 raise FieldError("q", "not in this benchmark", f"{rate:g}")
+        ratios = {spec.imbalance for spec in specs}
+        for ratio in self.selection.imbalance:
+            if ratio not in ratios:
+                reason = "no run here is on a data set whose candidate sets are generated"
+                if self.selection.benchmark:
+                    reason = "not in this benchmark"
+                raise FieldError("imbalance", reason, f"{ratio:g}")
         for flag in self.selection.flags:
             if flag.candidates and not any(spec.candidates for spec in specs):
                 raise ValueError(f"{flag.reason}: no data set here has generated candidate sets")
+            if flag.train and not any(spec.gradient for spec in specs):
+                raise ValueError(f"{flag.reason}: no method here has train settings")
+            if flag.annotations and not any(spec.annotations for spec in specs):
+                raise ValueError(f"{flag.reason}: no data set here comes with annotators' labels")
+            if flag.pruning and not any(spec.pruning for spec in specs):
+                raise ValueError(f"{flag.reason}: no method here learns from candidate sets")
 
     def _require_used(self) -> None:
         """Raise ValueError if a setting applies to no run; those of a whole benchmark may not."""
         selection = self.selection
-        restricted = bool(selection.methods or selection.datasets or selection.q)
+        named = (selection.methods, selection.datasets, selection.q, selection.imbalance)
+        restricted = any(named)
         for setting in self.unused.values():
             if setting in selection.flags or not restricted:
                 when = setting.when.model_dump_json(exclude_defaults=True)
                 name = setting.reason or f"setting when {when}"
                 raise ValueError(f"{name}: applies to no run of this selection")
+
+    def _require_read(self, kinds: Iterable[Kind]) -> None:
+        """Raise ValueError if a flag sets what no run reads, on data of these kinds."""
+        for flag in self.unread.values():
+            listed = ", ".join(sorted(kinds))
+            raise ValueError(f"{flag.reason}: no run here reads it (kinds of data: {listed})")
 
 
 def known_variants(selection: Selection) -> dict[str, Variant]:
@@ -221,25 +271,37 @@ def known_variants(selection: Selection) -> dict[str, Variant]:
                 raise ValueError(f"variant {name!r} is built in already: choose another name")
             variants[name] = variant
     methods = method_entries()
+    named = {label: name for name, label in selection.protocol.labels.items()}
     for name, variant in variants.items():
+        if (other := named.setdefault(variant.label, name)) != name:
+            raise ValueError(f"variant {name!r} has the label {variant.label!r} of {other!r}")
         if name in methods:
             raise ValueError(f"variant {name!r} has the name of a method: choose another name")
         if variant.base not in methods:
-            hint = did_you_mean(variant.base, methods)
-            raise ValueError(f"variant {name!r}: unknown method {variant.base!r}: {hint}")
+            raise ValueError(f"variant {name!r}: {unknown_method(variant.base, methods)}")
     return variants
 
 
-def _selected_data(texts: Sequence[str]) -> Mapping[str, DatasetInfo]:
-    """The data sets that are selected, by name.
+def _require_data(settings: Iterable[Setting], known: Iterable[str]) -> None:
+    """Raise ValueError if a setting is for a data set that is not `known` or in the catalogue."""
+    names = {*DATASETS, *known}
+    for setting in settings:
+        for name in setting.when.dataset:
+            if name not in names:
+                when = setting.when.model_dump_json(exclude_defaults=True)
+                hint = did_you_mean(name, names)
+                raise ValueError(f"setting when {when}: unknown data set {name!r}: {hint}")
+
+
+def _by_name(infos: Iterable[DatasetInfo]) -> Mapping[str, DatasetInfo]:
+    """Data sets by name.
 
     Raises:
-        ValueError: an unknown data set, a path without a data set, or two of one name.
+        ValueError: two custom ones have one name, or names that differ in case alone.
     """
     found: dict[str, DatasetInfo] = {}
-    for text in texts:
-        info = find_dataset(text)
-        if info.name in found and info.path:
-            raise ValueError(f"{text}: another data set is named {info.name!r} as well")
-        found[info.name] = info
-    return found
+    for info in infos:
+        other = found.setdefault(folded_name(info.name), info)
+        if (other.name, other.digest) != (info.name, info.digest):
+            raise ValueError(f"{info.path}: another data set is named {other.name!r} as well")
+    return {info.name: info for info in found.values()}

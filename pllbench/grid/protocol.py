@@ -16,14 +16,26 @@ from typing import Annotated, Self, TypeVar
 from pydantic import AfterValidator, BeforeValidator, JsonValue, ValidationError, model_validator
 
 from pllbench.data.catalogue import dataset_info
-from pllbench.spec import CandidateSpec, Kind, Rate, TrainSpec, ViewSpec
+from pllbench.registry import unknown_method
+from pllbench.spec import (
+    AnnotationRule,
+    CandidateSpec,
+    Imbalance,
+    Kind,
+    PruningSpec,
+    Rate,
+    TrainSpec,
+    ViewSpec,
+    unread_settings,
+)
 from pllbench.validation import JsonOptions, StrictModel, one_line, require_keys
 
 DEFAULT_RATES = (0.1, 0.3, 0.5, 0.7)
 """Noise rates of custom data sets."""
 
 
-def _as_tuple(value: object) -> object:
+def as_tuple(value: object) -> object:
+    """A list as a tuple, and one value as a tuple of it."""
     return tuple(value) if isinstance(value, list | tuple) else (value,)
 
 
@@ -31,11 +43,18 @@ def _in_catalogue(name: str) -> str:
     return dataset_info(name).name
 
 
-Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
+def _printable(label: str) -> str:
+    if not label.strip() or not label.isprintable():
+        raise ValueError(f"label {label!r} must be visible text of one line")
+    return label
+
+
+Label = Annotated[str, AfterValidator(_printable)]
+Names = Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
 DatasetName = Annotated[str, AfterValidator(_in_catalogue)]
-Datasets = Annotated[tuple[DatasetName, ...], BeforeValidator(_as_tuple)]
-Kinds = Annotated[tuple[Kind, ...], BeforeValidator(_as_tuple)]
-Rates = Annotated[tuple[Rate, ...], BeforeValidator(_as_tuple)]
+Kinds = Annotated[tuple[Kind, ...], BeforeValidator(as_tuple)]
+Rates = Annotated[tuple[Rate, ...], BeforeValidator(as_tuple)]
+Imbalances = Annotated[tuple[Imbalance, ...], BeforeValidator(as_tuple)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +67,7 @@ class GridCell:
         dataset: name of the data set.
         kind: kind of the data set.
         q: noise rate; None for real candidate sets and for methods that learn from true labels.
+        imbalance: of the training rows; 1 where they are as the data set has them.
     """
 
     name: str
@@ -55,6 +75,7 @@ class GridCell:
     dataset: str
     kind: Kind
     q: float | None
+    imbalance: float = 1.0
 
 
 class Overrides(StrictModel):
@@ -65,6 +86,9 @@ class Overrides(StrictModel):
     views: JsonOptions = {}
     candidates: JsonOptions = {}
     hparams: JsonOptions = {}
+    annotations: AnnotationRule | None = None
+    pruning: JsonOptions = {}
+    """Those of `PruningSpec`, but with the file of features by its path."""
     holdout: float | None = None
     data_seed: int | None = None
 
@@ -74,6 +98,7 @@ class Overrides(StrictModel):
         require_keys(self.train, TrainSpec, "train")
         require_keys(self.views, ViewSpec, "views")
         require_keys(self.candidates, CandidateSpec, "candidates")
+        require_keys(self.pruning, PruningSpec, "pruning")
         return self
 
 
@@ -81,7 +106,8 @@ class When(StrictModel):
     """Condition of a setting; an empty part always holds."""
 
     method: Names = ()
-    dataset: Datasets = ()
+    dataset: Names = ()
+    """By name; a plan refuses one that is neither in the catalogue nor selected."""
     kind: Kinds = ()
     q: Rates = ()
 
@@ -106,7 +132,7 @@ class Variant(Overrides):
 
     base: str
     """Registered name of the method it varies."""
-    label: str
+    label: Label
     """Printed in tables."""
     setting: tuple[Setting, ...] = ()
     """Further overrides that depend on data set and q."""
@@ -124,10 +150,12 @@ class Protocol(StrictModel):
     """Noise rates by data set."""
     labels: dict[str, str]
     """How methods are printed."""
+    other_names: dict[str, Names] = {}
+    """What else papers and codes call a method."""
     setting: tuple[Setting, ...] = ()
     variants: dict[str, Variant] = {}
 
-    def settings_of(
+    def applicable_settings(
         self, cell: GridCell, overlay: Sequence[Setting] = (), further: Sequence[Setting] = ()
     ) -> list[Setting]:
         """The settings that apply to a cell, in order of application.
@@ -142,25 +170,47 @@ class Protocol(StrictModel):
         return [setting for setting in layers if setting.when.matches(cell)]
 
 
-def merge(settings: Iterable[Overrides]) -> Overrides:
-    """One set of overrides in which later settings win, key by key."""
+def unknown_row(name: str, protocol: Protocol, known: Iterable[str]) -> str:
+    """What is wrong with a name that is no `known` method or variant, with its nearest match.
+
+    Methods and variants are also found by what else they are called.
+    """
+    called = {label.lower(): method for method, label in protocol.labels.items()} | {
+        other.lower(): method for method, others in protocol.other_names.items() for other in others
+    }
+    if method := called.get(name.lower()):
+        return f"unknown method {name!r}: did you mean {method}?"
+    return unknown_method(name, known)
+
+
+def merge(settings: Iterable[Overrides], kind: Kind) -> Overrides:
+    """One set of overrides in which later settings win, key by key.
+
+    Settings that no run reads on data of this `kind` are left out, so that they are in no identity.
+    """
     train: dict[str, JsonValue] = {}
     views: dict[str, JsonValue] = {}
     candidates: dict[str, JsonValue] = {}
     hparams: dict[str, JsonValue] = {}
-    holdout, data_seed = None, None
+    pruning: dict[str, JsonValue] = {}
+    annotations, holdout, data_seed = None, None, None
     for setting in settings:
         train |= setting.train
         views |= setting.views
         candidates |= setting.candidates
         hparams |= setting.hparams
+        pruning |= setting.pruning
+        annotations = setting.annotations or annotations
         holdout = setting.holdout if setting.holdout is not None else holdout
         data_seed = setting.data_seed if setting.data_seed is not None else data_seed
+    unread = unread_settings(kind, train, views)
     return Overrides.model_construct(  # its parts have been validated, and cells are many
-        train=train,
-        views=views,
+        train={key: value for key, value in train.items() if key not in unread},
+        views={key: value for key, value in views.items() if key not in unread},
         candidates=candidates,
         hparams=hparams,
+        annotations=annotations,
+        pruning=pruning,
         holdout=holdout,
         data_seed=data_seed,
     )

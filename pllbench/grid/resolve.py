@@ -1,13 +1,25 @@
 """From a cell of a grid and the settings that apply to it to the specification of its runs."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
 
 from pydantic import ValidationError
 
 from pllbench.data.catalogue import DatasetInfo
+from pllbench.data.custom import content_digest
 from pllbench.grid.protocol import GridCell, Overrides, default_protocol, merge
 from pllbench.registry import load_method
-from pllbench.spec import CandidateSpec, RunSpec, TrainSpec, ViewSpec, takes_rate
+from pllbench.spec import (
+    FITTED,
+    CandidateSpec,
+    PruningSpec,
+    RunSpec,
+    TrainSpec,
+    ViewSpec,
+    takes_rate,
+)
 from pllbench.validation import one_line, require_keys
 
 
@@ -18,27 +30,33 @@ def resolve(cell: GridCell, settings: Sequence[Overrides], info: DatasetInfo) ->
         ValueError: a value does not fit its field.
     """
     cls = load_method(cell.base)
-    merged = merge(settings)
+    merged = merge(settings, info.kind)
     where = f"{cell.name} on {cell.dataset}"
     require_keys(merged.hparams, cls.hparams_type, f"{where}: hparams")
-    generated = cls.labels != "true" and not info.real_candidates
+    weak = cls.labels != "true"
+    generated = weak and not info.real_candidates
     try:
         hparams = cls.hparams_type.parse(merged.hparams)
-        candidates = candidate_spec(merged, cell.q) if generated else None
+        train = TrainSpec.parse(merged.train)
+        candidates = candidate_spec(merged, cell.q, info) if generated else None
         spec = RunSpec(
             method=cell.base,
             version=cls.version,
             hparams=hparams.model_dump(mode="json"),
             changed=tuple(sorted(hparams.model_dump(exclude_defaults=True))),
             labels=cls.labels,
+            gradient=cls.gradient,
             dataset=cell.dataset,
             digest=info.digest,
             kind=info.kind if info.path else None,
             candidates=candidates,
+            annotations=(merged.annotations or "union") if weak and info.annotated else None,
+            pruning=pruning_spec(merged, info) if weak and merged.pruning else None,
+            imbalance=cell.imbalance,
             seed=0,
             data_seed=merged.data_seed,
             holdout=merged.holdout or 0.0,
-            train=TrainSpec.parse(merged.train),
+            train=train if cls.gradient else FITTED,
             views=ViewSpec.parse(merged.views),
         )
     except ValidationError as error:
@@ -62,24 +80,64 @@ def annotator_run(spec: RunSpec, info: DatasetInfo, seed: int = 0) -> RunSpec:
         raise ValueError(
             f"annotator {name!r} learns from candidate sets, it must learn from labels"
         )
-    cell = GridCell(name, base, info.name, info.kind, q=None)
+    cell = GridCell(name, base, info.name, info.kind, q=None, imbalance=spec.imbalance)
     asked = Overrides(
         train={
             "network": spec.candidates.annotator_network,
             "epochs": spec.candidates.annotator_epochs,
         }
     )
-    run = resolve(cell, [*protocol.settings_of(cell), asked], info)
+    run = resolve(cell, [*protocol.applicable_settings(cell), asked], info)
     return run.model_copy(update={"seed": seed})
 
 
-def candidate_spec(settings: Overrides, q: float | None) -> CandidateSpec:
+def pruning_spec(settings: Overrides, info: DatasetInfo) -> PruningSpec:
+    """The pruning of resolved settings, with the digest of the features of `info`.
+
+    Raises:
+        pydantic.ValidationError: a value is missing, or does not fit its field.
+    """
+    fields = settings.pruning
+    if info.features:
+        fields = fields | {"features": info.features_digest}
+    return PruningSpec.parse(fields)
+
+
+def with_features(info: DatasetInfo, settings: Overrides) -> DatasetInfo:
+    """The data set, with the file of features that its pruning names, if any.
+
+    Raises:
+        ValueError: there is no such file.
+    """
+    file = settings.pruning.get("features")
+    if file is None:
+        return info
+    path = Path(str(file))
+    if not path.is_file():
+        raise ValueError(f"pruning: features {path}: no such file")
+    stat = path.stat()
+    digest = _features_digest(path, stat.st_size, stat.st_mtime_ns)
+    return replace(info, features=path, features_digest=digest)
+
+
+@cache  # for every cell of a grid
+def _features_digest(path: Path, size: int, changed: int) -> str:  # noqa: ARG001 - keys
+    return content_digest(path)
+
+
+def candidate_spec(settings: Overrides, q: float | None, info: DatasetInfo) -> CandidateSpec:
     """The candidate process of resolved settings at rate `q`, which it may not take.
 
     Raises:
         pydantic.ValidationError: a value does not fit its field, or the process not its options.
+        ValueError: the name of the data set means another process.
     """
-    fields = {"process": "uniform"} | settings.candidates
-    if takes_rate(settings.candidates):
+    fields = {"process": info.process or "uniform"} | settings.candidates
+    if info.process and fields["process"] != info.process:
+        raise ValueError(
+            f"{info.name}: its candidate sets are those of process {info.process}, not "
+            f"{fields['process']}"
+        )
+    if takes_rate(fields):
         return CandidateSpec.parse(fields | {"q": q})
     return CandidateSpec.parse(fields)

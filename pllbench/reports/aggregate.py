@@ -1,49 +1,50 @@
-"""From records to a table: which runs are a cell, and the sentences of the caption.
+"""From records to a table: its cells and columns, and the sentences of the caption.
 
 A row is a method or variant plus every difference from the protocol; a column is data set, process
 with its options, and q; a cell is the runs that differ in the seed alone. Nothing else is ever
-averaged.
+averaged: not even runs of one cell, where a declared default or the files of the data have changed.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from pllbench.candidates.sets_spec import SetsSpec
 from pllbench.data.catalogue import DATASETS
 from pllbench.grid.benchmark import Benchmark
-from pllbench.grid.labels import row_label
 from pllbench.grid.plan import PlannedRun
 from pllbench.grid.protocol import Protocol
+from pllbench.reports.groups import (
+    RunGroup,
+    planned_groups,
+    recorded_groups,
+    split_by_origin,
+)
 from pllbench.reports.highlight import with_marks
 from pllbench.reports.table import Block, Cell, Column, Row, Table
+from pllbench.results.metrics import DEFAULT_METRIC, METRICS, Metric
 from pllbench.results.model_selection import DEFAULT_RULE, RULES, Select
 from pllbench.results.records import Record
-from pllbench.spec import CORE_VERSION, RunSpec
 from pllbench.validation import FieldError
 
 _NO_HOLDOUT = "no hold-out"
 """Note of a cell whose runs have no value, since they hold out no training rows."""
 
+_NO_CLASSES = "not long-tailed"
+"""Note of a cell whose runs have no value of a metric over classes."""
 
-@dataclass(slots=True)
-class _Group:
-    """Runs of one cell while they are collected: its row, its planned runs, records by seed."""
 
-    spec: RunSpec
-    name: str
-    label: str
-    planned: int | None
-    order: int
-    records: dict[int, Record] = field(default_factory=dict)
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What the numbers of a table are.
 
-    @property
-    def learns_from_true_labels(self) -> bool:
-        return self.spec.labels == "true"
+    Attributes:
+        select: turns the epochs of a run into one number.
+        metrics: of what; each has a column of its own.
+    """
 
-    def values(self, select: Select) -> tuple[float, ...]:
-        """Accuracies in percent, by seed; empty where the rule has no value for these runs."""
-        accuracies = (self.records[seed].result.accuracy for seed in sorted(self.records))
-        return tuple(rules[select] * 100 for rules in accuracies if select in rules)
+    select: Select = DEFAULT_RULE
+    metrics: tuple[Metric, ...] = (DEFAULT_METRIC,)
 
 
 def build_table(
@@ -53,120 +54,76 @@ def build_table(
     planned: Sequence[PlannedRun] | None = None,
     benchmark: Benchmark | None = None,
 ) -> Table:
-    """The table of `records` under a selection rule; their order does not matter.
+    """The table of accuracies under a selection rule: `build_metric_table` of them alone."""
+    return build_metric_table(records, protocol, Shown(select), planned, benchmark)
+
+
+def build_metric_table(
+    records: Iterable[Record],
+    protocol: Protocol,
+    shown: Shown,
+    planned: Sequence[PlannedRun] | None = None,
+    benchmark: Benchmark | None = None,
+) -> Table:
+    """The table of `records`; their order does not matter.
 
     Args:
         records: finished runs.
         protocol: rows are labelled with what differs from it; with the variants of the benchmark
             among its own, where the selection has one.
-        select: turns a run into one accuracy.
+        shown: what its numbers are.
         planned: the runs of a selection. Only these are shown, in this order of rows, and cells
             without all of their runs are marked. Without it all records are shown.
         benchmark: gives the table its title, its note and its layout.
 
     Raises:
-        FieldError: no run has a value under the rule.
+        FieldError: no run has a value under the rule, or of a metric.
     """
     runs = {record.run_id: record for record in records}
-    groups = _recorded_groups(runs, protocol) if planned is None else _planned_groups(runs, planned)
-    values = [group.values(select) for group in groups]
-    if not any(values):
-        reason = "no run here has a value for it; it needs a hold-out of training rows"
-        raise FieldError("select", reason, select)
-    usual_n = _usual_n((g.planned, len(v)) for g, v in zip(groups, values, strict=True))
-    datasets: dict[str, list[tuple[_Group, Cell]]] = defaultdict(list)
-    for group, accuracies in zip(groups, values, strict=True):
-        cell = _cell(group, accuracies, usual_n)
-        datasets[group.spec.dataset].append((group, cell))
-    names = list(datasets) if planned is not None else sorted(datasets, key=_dataset_order)
-    blocks = tuple(with_marks(_block(name, datasets[name]), benchmark) for name in names)
-    notes = _notes(blocks, groups, select)
+    groups = recorded_groups(runs, protocol) if planned is None else planned_groups(runs, planned)
+    groups = split_by_origin(groups, planned or ())
+    _require_values(groups, shown)
+    pairs = [(group, metric) for group in groups for metric in shown.metrics]
+    values = [(*pair, pair[0].values(shown.select, pair[1])) for pair in pairs]
+    usual_n = _usual_n((group.planned, len(found)) for group, _, found in values)
+    data: dict[tuple[str, float], list[tuple[RunGroup, Cell]]] = defaultdict(list)
+    for group, metric, found in values:
+        cell = _cell(group, metric, found, usual_n)
+        data[group.spec.dataset, group.spec.imbalance].append((group, cell))
+    keys = list(data) if planned is not None else sorted(data, key=_data_order)
+    blocks = tuple(with_marks(_block(*key, data[key], shown.metrics), benchmark) for key in keys)
+    notes = _notes(blocks, groups, shown)
     notes += [benchmark.note] if benchmark and benchmark.note else []
-    return Table(blocks, select, tuple(notes), benchmark.title if benchmark else "")
+    title = benchmark.title if benchmark else ""
+    return Table(blocks, shown.select, tuple(notes), title, shown.metrics)
 
 
-def _recorded_groups(runs: Mapping[str, Record], protocol: Protocol) -> list[_Group]:
-    groups: dict[Hashable, _Group] = {}
-    for record in runs.values():
-        key = record.spec.cell
-        if key not in groups:
-            row = row_label(record.spec, protocol)
-            groups[key] = _Group(record.spec, row.name, row.label, None, 0)
-        groups[key].records[record.spec.seed] = record
-    _distinguish(list(groups.values()))
-    rank = {name: i for i, name in enumerate((*protocol.labels, *protocol.variants))}
-
-    def order(group: _Group) -> tuple[int, str, int, str]:
-        last = len(rank)
-        method = group.spec.method
-        variant = rank.get(group.name, last) if group.name != method else -1
-        return rank.get(method, last), method, variant, group.label
-
-    ordered = sorted(groups.values(), key=order)
-    for i, group in enumerate(ordered):
-        group.order = i
-    return ordered
+def _require_values(groups: Sequence[RunGroup], shown: Shown) -> None:
+    """Raise FieldError if no run has a value under the rule, or of a metric."""
+    if not any(group.values(shown.select, DEFAULT_METRIC) for group in groups):
+        reason = "no run here has a value for it; it needs a hold-out of training rows"
+        raise FieldError("select", reason, shown.select)
+    for metric in shown.metrics:
+        if not any(group.values(shown.select, metric) for group in groups):
+            reason = "no run here has a value of it; it needs long-tailed training rows"
+            raise FieldError("metric", reason, metric)
 
 
-def _planned_groups(runs: Mapping[str, Record], planned: Sequence[PlannedRun]) -> list[_Group]:
-    groups: dict[tuple[str, Hashable], _Group] = {}
-    names = {run.name: i for i, run in reversed(list(enumerate(planned)))}
-    for run in planned:
-        key = (run.name, run.spec.cell)  # two rows may share their runs
-        if key not in groups:
-            groups[key] = _Group(run.spec, run.name, run.label, 0, names[run.name])
-        group = groups[key]
-        group.planned = (group.planned or 0) + 1
-        if run.spec.run_id in runs:
-            group.records[run.spec.seed] = runs[run.spec.run_id]
-    _distinguish(list(groups.values()))
-    return list(groups.values())
-
-
-def _distinguish(groups: Sequence[_Group]) -> None:
-    """Give runs of older versions, of other data and of other annotators rows of their own."""
-    newest: dict[str, int] = {}
-    digests: dict[str, set[str | None]] = defaultdict(set)
-    annotators: dict[tuple[str, str | None], set[str]] = defaultdict(set)
-    for group in groups:
-        spec = group.spec
-        newest[spec.method] = max(spec.version, newest.get(spec.method, spec.version))
-        digests[spec.dataset].add(spec.digest)
-        if spec.annotator:
-            annotators[_dataset_and_process(spec)].add(spec.annotator)
-    for group in groups:
-        spec = group.spec
-        label = " ".join(group.label.split())
-        if spec.version != newest[spec.method]:
-            label += f", version {spec.version}"
-        if spec.core_version != CORE_VERSION:
-            label += f", core version {spec.core_version}"
-        if len(digests[spec.dataset]) > 1:
-            label += f", data {(spec.digest or 'built in')[:8]}"
-        if spec.annotator and len(annotators[_dataset_and_process(spec)]) > 1:
-            label += f", annotator {spec.annotator[:8]}"
-        group.label = label
-
-
-def _dataset_and_process(spec: RunSpec) -> tuple[str, str | None]:
-    """The data set, and its candidate process with the options of that."""
-    return spec.dataset, spec.candidates.text if spec.candidates else None
-
-
-def _cell(group: _Group, values: tuple[float, ...], usual_n: int) -> Cell:
+def _cell(group: RunGroup, metric: Metric, values: tuple[float, ...], usual_n: int) -> Cell:
     spec, seeds = group.spec, tuple(sorted(group.records))
     runs = [group.records[seed] for seed in seeds]
-    candidates = spec.candidates.text if spec.candidates else "real"
+    sets = replace(SetsSpec.of(spec), imbalance=1.0)  # a block has one
+    candidates = None if group.learns_from_true_labels else sets.text
     return Cell(
-        column=Column(spec.dataset, None if group.learns_from_true_labels else candidates, spec.q),
-        network=spec.train.network,
+        column=Column(spec.dataset, candidates, spec.q, spec.imbalance, metric),
+        network=spec.train.network if spec.gradient else None,
         epochs=spec.train.epochs,
         planned=group.planned,
         seeds=seeds,
         run_ids=tuple(run.run_id for run in runs),
         digests=tuple(run.provenance.audit.digest for run in runs),
         values=values,
-        note=_cell_note(group, len(values), usual_n),
+        note=_cell_note(group, metric, len(values), usual_n),
     )
 
 
@@ -180,7 +137,9 @@ def _usual_n(cells: Iterable[tuple[int | None, int]]) -> int:
     return max(counts, key=lambda n: (counts[n], n))
 
 
-def _cell_note(group: _Group, n: int, usual_n: int) -> str:
+def _cell_note(group: RunGroup, metric: Metric, n: int, usual_n: int) -> str:
+    if not n and metric != DEFAULT_METRIC and group.records:
+        return _NO_CLASSES
     if not n:
         return _NO_HOLDOUT if group.records else ""
     if n < (group.planned or 0):
@@ -188,15 +147,23 @@ def _cell_note(group: _Group, n: int, usual_n: int) -> str:
     return f"n = {n}" if n != usual_n else ""
 
 
-def _dataset_order(name: str) -> tuple[int, str]:
-    names = list(DATASETS)
-    return (names.index(name) if name in names else len(names)), name
+def _data_order(key: tuple[str, float]) -> tuple[int, str, float]:
+    names, (name, imbalance) = list(DATASETS), key
+    return (names.index(name) if name in names else len(names)), name, imbalance
 
 
-def _block(dataset: str, cells: Sequence[tuple[_Group, Cell]]) -> Block:
+def _block(
+    dataset: str,
+    imbalance: float,
+    cells: Sequence[tuple[RunGroup, Cell]],
+    metrics: Sequence[Metric],
+) -> Block:
+    def order(column: Column) -> tuple[str, float, int]:
+        q = -1.0 if column.q is None else column.q
+        return column.candidates or "", q, metrics.index(column.metric)
+
     columns = sorted(
-        {cell.column for _, cell in cells if cell.column.candidates is not None},
-        key=lambda c: (c.candidates or "", c.q if c.q is not None else -1.0),
+        {cell.column for _, cell in cells if cell.column.candidates is not None}, key=order
     )
     rows: dict[tuple[str, str, bool], dict[Column, Cell]] = defaultdict(dict)
     for group, cell in sorted(cells, key=lambda pair: pair[0].order):
@@ -204,18 +171,29 @@ def _block(dataset: str, cells: Sequence[tuple[_Group, Cell]]) -> Block:
         assert cell.column not in by_column, f"two cells of {group.label!r} in one column"
         by_column[cell.column] = cell
     printed = [
-        Row(name, label, reference, tuple(cells.values() if reference else map(cells.get, columns)))
-        for (name, label, reference), cells in rows.items()
+        Row(*key, _cells_of_reference(found, columns) if key[2] else tuple(map(found.get, columns)))
+        for key, found in rows.items()
     ]
     printed.sort(key=lambda row: not row.reference)
-    return Block(dataset, tuple(columns), tuple(printed))
+    return Block(dataset, tuple(columns), tuple(printed), imbalance=imbalance)
 
 
-def _notes(blocks: Sequence[Block], groups: Sequence[_Group], select: Select) -> list[str]:
+def _cells_of_reference(
+    found: Mapping[Column, Cell], columns: Sequence[Column]
+) -> tuple[Cell | None, ...]:
+    """One cell for all columns; the one of a column's metric where there are several."""
+    by_metric = {column.metric: cell for column, cell in found.items()}
+    if len(by_metric) == 1 or not columns:
+        return tuple(by_metric.values())
+    return tuple(by_metric[column.metric] for column in columns)
+
+
+def _notes(blocks: Sequence[Block], groups: Sequence[RunGroup], shown: Shown) -> list[str]:
     """Sentences of the caption: what a number is, what is special, what is missing."""
     rows = [row for block in blocks for row in block.rows]
     cells = [cell for row in rows for cell in row.cells if cell]
-    notes = [f"Test accuracy (%), {_rule(cells, select)}; {mean_std_note(cells)}."]
+    notes = [f"Test accuracy (%), {_rule(cells, shown.select)}; {mean_std_note(cells)}."]
+    notes += [f"{name}: {METRICS[name]}." for name in shown.metrics if name != DEFAULT_METRIC]
     notes += [_seed_note(groups)]
     references = dict.fromkeys(row.label for row in rows if row.reference)
     if references:
@@ -225,7 +203,9 @@ def _notes(blocks: Sequence[Block], groups: Sequence[_Group], select: Select) ->
     if apart:
         notes += [f"On other splits or candidate sets, so not ranked: {', '.join(apart)}."]
     if any(cell.note == _NO_HOLDOUT for cell in cells):
-        notes += [f"{_NO_HOLDOUT}: runs without --holdout have no value under this rule."]
+        notes += [f"{_NO_HOLDOUT}: runs without a hold-out have no value under this rule."]
+    if any(cell.note == _NO_CLASSES for cell in cells):
+        notes += [f"{_NO_CLASSES}: runs without imbalance have no accuracies by class."]
     distinct = {group.spec.cell: group for group in groups if group.planned}  # rows share runs
     planned = sum(group.planned or 0 for group in distinct.values())
     missing = planned - sum(len(group.records) for group in distinct.values())
@@ -253,7 +233,7 @@ def mean_std_note(cells: Sequence[Cell]) -> str:
     return f"mean ± sample std (ddof = 1) over n = {usual_n} seeds{unless}"
 
 
-def _seed_note(groups: Sequence[_Group]) -> str:
+def _seed_note(groups: Sequence[RunGroup]) -> str:
     """Sentence of the caption: what varies with the seed, and which rows fix it by a data_seed."""
     generated = any(group.spec.candidates for group in groups)
     varies = "split, candidate sets" if generated else "split"

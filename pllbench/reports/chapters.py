@@ -9,7 +9,7 @@ from pllbench.reports.figure_data import anchors
 from pllbench.reports.leaderboard import Leaderboard, Line
 from pllbench.reports.report import TextCell, TextRow, TextTable, plain_headers, report_table
 from pllbench.reports.settings import tabulate_settings
-from pllbench.reports.table import MISSING, Cell, Column, dataset_title, format_q
+from pllbench.reports.table import MISSING, Cell, Column, format_q
 from pllbench.reports.wins import Outcome, in_words
 from pllbench.results.records import Record
 
@@ -59,7 +59,14 @@ class Chapters:
         self.board, self.columns, self.addresses = board, board.columns, addresses
         self.records = {record.run_id: record for record in records}
         self.lines = anchors("method", (line.key for line in board.lines))
-        self.datasets = anchors("dataset", (block.dataset for block in board.table.blocks))
+        names = [
+            block.dataset if block.imbalance == 1 else f"{block.dataset} {block.imbalance:g}"
+            for block in board.table.blocks
+        ]
+        ids = anchors("dataset", names)
+        self.datasets = {
+            block.title: ids[name] for block, name in zip(board.table.blocks, names, strict=True)
+        }
         self.signs: dict[tuple[str, Column], Counter[int]] = defaultdict(Counter)
         for outcome in found:
             self.signs[outcome.key, outcome.column][outcome.sign] += 1
@@ -80,10 +87,10 @@ class Chapters:
     def _dataset(self, place: int, table: TextTable) -> Chapter:
         block, keys = self.board.table.blocks[place], self.board.table.keys
         runs = (i for row in block.rows for c in row.cells if c for i in c.run_ids)
-        columns = [j for j, column in enumerate(self.columns) if column.dataset == block.dataset]
+        columns = [j for j, column in enumerate(self.columns) if column.data_title == block.title]
         anchors_of_rows = (self.lines[keys[row.name, row.label]] for row in block.rows)
         return Chapter(
-            anchor=self.datasets[block.dataset],
+            anchor=self.datasets[block.title],
             title=block.title,
             facts=_dataset_facts(block.dataset, [self.records[run_id] for run_id in runs]),
             tables=(table,),
@@ -100,7 +107,7 @@ class Chapters:
         headers += ["Rank here", "Wins / ties / losses", "Seconds", "Runs"]
         links = {}
         for i, (j, cell) in enumerate(shown):
-            links[i, 0] = f"#{self.datasets[self.columns[j].dataset]}"
+            links[i, 0] = f"#{self.datasets[self.columns[j].data_title]}"
             if cell.run_ids and cell.run_ids[0] in self.addresses:
                 links[i, len(headers) - 1] = self.addresses[cell.run_ids[0]]
         rows = tuple(self._result(line, self.columns[j], cell) for j, cell in shown)
@@ -131,10 +138,10 @@ class Chapters:
         )
         return TextRow(
             (
-                TextCell(dataset_title(column.dataset)),
+                TextCell(column.data_title),
                 TextCell("" if line.reference else column.candidates or ""),
                 TextCell("" if line.reference else format_q(column.q)),
-                TextCell(_further(line.rows[column.dataset].label, line.label)),
+                TextCell(_further(line.rows[column.data_title].label, line.label)),
                 TextCell(cell.number, cell.mark, cell.note),
                 *map(TextCell, texts),
             )

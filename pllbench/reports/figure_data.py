@@ -95,11 +95,11 @@ def _lines(board: Leaderboard) -> list[JsonValue]:
 
 
 def _columns(board: Leaderboard, columns: Sequence[Column]) -> list[JsonValue]:
-    blocks = {block.dataset: (i, block) for i, block in enumerate(board.table.blocks)}
+    blocks = {block.title: (i, block) for i, block in enumerate(board.table.blocks)}
     ranked = board.ranked.datasets if board.ranked else []
     found: list[JsonValue] = []
     for column in columns:
-        place, block = blocks[column.dataset]
+        place, block = blocks[column.data_title]
         parts = block.header(column) if column.candidates else ()
         found.append(
             {
@@ -107,7 +107,7 @@ def _columns(board: Leaderboard, columns: Sequence[Column]) -> list[JsonValue]:
                 "title": ", ".join(parts),
                 "candidates": column.candidates,
                 "q": column.q,
-                "ranked": column.dataset in ranked,
+                "ranked": column.data_title in ranked,
             }
         )
     return found

@@ -21,22 +21,21 @@ def with_marks(block: Block, benchmark: Benchmark | None = None) -> Block:
     whose improvement is the last row.
     """
     apart = _on_other_sets([cell for row in block.rows for cell in row.cells if cell])
-    rivals = [
-        cell
+    rows = tuple(
+        replace(row, cells=tuple(cell and replace(cell, apart=cell in apart) for cell in row.cells))
         for row in block.rows
-        for cell in row.cells
-        if cell and cell.complete and not row.reference and cell not in apart
+    )
+    rivals = [
+        cell for row in rows for cell in row.cells if cell and cell.competes and not row.reference
     ]
     marks = _best_and_second(rivals)
     grey = benchmark.grey if benchmark else ()
 
     def mark(cell: Cell | None) -> Cell | None:
-        if cell in apart:
-            return replace(cell, apart=True)
         return replace(cell, mark=marks[cell]) if cell in marks else cell
 
     rows = tuple(
-        replace(row, cells=tuple(map(mark, row.cells)), grey=row.name in grey) for row in block.rows
+        replace(row, cells=tuple(map(mark, row.cells)), grey=row.name in grey) for row in rows
     )
     improvement = _improvement(rows, benchmark.improvement) if benchmark else None
     return replace(block, rows=rows, improvement=improvement)

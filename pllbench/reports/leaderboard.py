@@ -15,7 +15,7 @@ from pllbench.reports.ranks import (
     rank_notes,
 )
 from pllbench.reports.report import TextCell, TextRow, TextTable
-from pllbench.reports.table import MISSING, Cell, Column, Row, Table, dataset_title
+from pllbench.reports.table import MISSING, Cell, Column, Row, Table
 from pllbench.results.records import Record
 
 
@@ -39,11 +39,7 @@ def method_facts(names: Iterable[str]) -> dict[str, MethodFacts]:
             method = load_method(name)
         except ValueError:  # a plug-in that does not import is no reason for no page
             continue
-        found[name] = MethodFacts(
-            getattr(method, "family", "other"),
-            getattr(method, "year", None),
-            getattr(method, "venue", ""),
-        )
+        found[name] = MethodFacts(method.family, method.year, method.venue)
     return found
 
 
@@ -57,7 +53,7 @@ class Line:
         label: printed.
         reference: it learns from true labels: outside the competition.
         facts: of its method.
-        rows: its rows, by data set.
+        rows: its rows, by the title of their data set.
         place: where it stands; None where it is not ranked.
         seconds: mean wall time of a run, the mean over the ranked data sets; None where it has no
             runs on one of them.
@@ -74,7 +70,7 @@ class Line:
 
     def cell(self, column: Column) -> Cell | None:
         """Its runs in a column; a reference has the same in all columns of a data set."""
-        row = self.rows.get(column.dataset)
+        row = self.rows.get(column.data_title)
         cells = [cell for cell in row.cells if cell] if row else []
         own = (cell for cell in cells if self.reference or cell.column == column)
         return next(own, None)
@@ -108,7 +104,7 @@ class Leaderboard:
         return [
             column
             for block in self.table.blocks
-            for column in block.columns or (Column(block.dataset, None, None),)
+            for column in block.columns or (Column(block.dataset, None, None, block.imbalance),)
         ]
 
 
@@ -168,7 +164,7 @@ def _notes(ranked: RankedLines | None, lines: Sequence[Line]) -> tuple[str, ...]
     if ranked is None:
         reason = "ranks need two methods with all their runs on one data set, on equal sets"
         return (f"Not ranked: {reason}.",)
-    titles = ", ".join(dataset_title(name) for name in ranked.datasets)
+    titles = ", ".join(ranked.datasets)
     notes = [f"Ranked over {len(ranked.datasets)} data sets: {titles}.", *rank_notes(ranked)]
     notes += ["Places: those that Nemenyi's test leaves open to a method."]
     notes += ["Methods that share a letter of the tie group cannot be told apart by it."]
@@ -182,10 +178,10 @@ def _notes(ranked: RankedLines | None, lines: Sequence[Line]) -> tuple[str, ...]
 def leaderboard_table(board: Leaderboard) -> TextTable:
     """The leaderboard as a text table: a row a line."""
     columns = board.columns
-    blocks = {block.dataset: block for block in board.table.blocks}
+    blocks = {block.title: block for block in board.table.blocks}
     headers: list[tuple[str, ...]] = [("Method",), ("Average rank",), ("Places",), ("Tie group",)]
     for column in columns:
-        block = blocks[column.dataset]
+        block = blocks[column.data_title]
         header = block.header(column) if column.candidates else ()
         headers.append((block.title, *(header or ("accuracy",))))
     headers += [("Seconds",), ("Family",), ("Year",)]

@@ -63,7 +63,7 @@ class PairedTest(Entry):
     note: str = ""
 
     header = (
-        "method,against,label,dataset,candidates,q,select,n,difference,low,high,"
+        "method,against,label,dataset,candidates,q,imbalance,metric,select,n,difference,low,high,"
         "t_p,t_holm,wilcoxon_p,wilcoxon_holm,note,run_ids"
     )
 
@@ -103,11 +103,11 @@ def report_tests(tests: Sequence[PairedTest], table: Table) -> Report:
     wilcoxon = any(test.wilcoxon_p is not None for test in tests)
     headers = ["Against", "q", "n", "Difference", "p (t)", "Holm"]
     headers += ["p (Wilcoxon)", "Holm"] * wilcoxon
-    titles = section_titles((test.dataset, test.candidates) for test in tests)
+    titles = section_titles((test.data_title, test.candidates) for test in tests)
     sections: dict[str, list[TextRow]] = defaultdict(list)
     for test in tests:
         row = plain_row(_texts(test)[: len(headers)])
-        sections[titles[test.dataset, test.candidates]].append(row)
+        sections[titles[test.data_title, test.candidates]].append(row)
     tables = [
         TextTable(
             title=f"{method} on {title}",
@@ -146,6 +146,8 @@ def _test(
         dataset=column.dataset,
         candidates=column.candidates,
         q=column.q,
+        imbalance=column.imbalance,
+        metric=column.metric,
         select=select,
         note="incomplete",
         run_ids=theirs.run_ids if theirs else (),

@@ -5,9 +5,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 
+from pllbench.candidates.sets_spec import SetsSpec
 from pllbench.grid.plan import PlannedRun
 from pllbench.reports.report import TextTable, plain_headers, plain_row
-from pllbench.reports.table import Column, Table, dataset_title, format_q
+from pllbench.reports.table import Column, Table, data_title, format_q
 from pllbench.results.records import Record
 
 
@@ -48,7 +49,7 @@ def _audit_texts(column: Column, draws: Sequence[Record]) -> list[str]:
         for name in ("singletons", "full", "without_true")
     ]
     return [
-        dataset_title(column.dataset),
+        column.data_title,
         column.candidates or "",
         format_q(column.q),
         str(len(draws)),
@@ -121,8 +122,9 @@ def tabulate_missing(
     for run in planned or ():
         if run.spec.run_id not in done:
             state = "failed" if run.title in failures else "not run"
-            process = run.spec.candidates.text if run.spec.candidates else ""
-            where = (dataset_title(run.spec.dataset), process, format_q(run.spec.q))
+            title = data_title(run.spec.dataset, run.spec.imbalance)
+            sets = "" if run.spec.labels == "true" else SetsSpec.of(run.spec).text
+            where = (title, sets, format_q(run.spec.q))
             cells[run.label, *where, state].append(str(run.spec.seed))
     rows = [(*cell[:-1], ", ".join(seeds), cell[-1]) for cell, seeds in cells.items()]
     headers = ("Method", "Data set", "Candidates", "q", "Seeds", "State")

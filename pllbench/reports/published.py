@@ -1,4 +1,4 @@
-"""The numbers that the AsyCo paper prints (arXiv 2407.15036), compared with ours."""
+"""The numbers that papers print, and those of the AsyCo paper (arXiv 2407.15036) beside ours."""
 
 import csv
 import math
@@ -14,9 +14,10 @@ from pllbench.grid.labels import printed_name
 from pllbench.grid.protocol import Protocol
 from pllbench.reports.report import Entry
 from pllbench.reports.statistics import MeanStd, welch_difference
-from pllbench.reports.table import Cell, Row, Table
+from pllbench.reports.table import Cell, Column, Row, Table, split_options
+from pllbench.results.metrics import Metric
 from pllbench.results.model_selection import Select
-from pllbench.spec import Rate
+from pllbench.spec import Imbalance, Rate
 from pllbench.validation import FieldError, StrictModel, one_line
 
 
@@ -27,35 +28,54 @@ class Published(StrictModel):
     """The method or variant, as --methods takes it."""
     dataset: str
     """Name of the data set."""
-    candidates: Literal["uniform", "instance", "real"] | None = None
-    """Where the candidate sets come from; None for methods that learn from true labels."""
+    candidates: str | None = None
+    """A process as --candidates takes it, with any options if it names none, or "real"; None for
+    methods that learn from true labels."""
     q: Rate | None = None
     """Rate of the process; None where the paper gives none."""
+    imbalance: Imbalance = 1.0
+    """Of the training rows."""
+    metric: Metric = "accuracy"
     mean: float = Field(ge=0, le=100)
     """As printed."""
-    std: float = Field(ge=0)
-    """As printed, with `ddof`."""
-    n: int = Field(ge=2)
-    """Number of runs."""
-    n_inferred: bool
+    std: float | None = Field(default=None, ge=0)
+    """As printed, with `ddof`; None where none is printed."""
+    n: int | None = Field(default=None, ge=2)
+    """Number of runs; None where the source does not say."""
+    n_inferred: bool = False
     """`n` is not what the paper says (3), but what the printed digits fit."""
-    ddof: int = Field(ge=0, le=1)
-    """0: the printed spread is the population std."""
+    ddof: int = Field(default=1, ge=0, le=1)
+    """0: the printed spread is the population std; 1 also where the source does not say."""
     change: float | None = None
     """The change printed beside it, against what the table compares it with."""
     table: str
     r"""\\label of the table in the paper's source."""
 
     @property
-    def sample_std(self) -> float:
+    def sample_std(self) -> float | None:
         """The spread as this suite states it: the sample std (ddof = 1)."""
-        return self.std * math.sqrt(self.n / (self.n - 1)) if self.ddof == 0 else self.std
+        if self.std is None or self.n is None or self.ddof == 1:
+            return self.std
+        return self.std * math.sqrt(self.n / (self.n - 1))
 
-    def matches(self, method: str, dataset: str, candidates: str | None, q: float | None) -> bool:
-        """Whether it is the number of these runs."""
-        return (self.method, self.dataset, self.candidates) == (method, dataset, candidates) and (
-            self.q is None or self.q == q
-        )
+    def matches(
+        self,
+        method: str,
+        dataset: str,
+        candidates: str | None,
+        q: float | None,
+        imbalance: float = 1.0,
+    ) -> bool:
+        """Whether it is the number of these runs; candidates are a process with its options."""
+        known = (self.method, self.dataset, self.imbalance) == (method, dataset, imbalance)
+        process = None if candidates is None else split_options(candidates)[0]
+        same_sets = self.candidates in (candidates, process)
+        return known and same_sets and self.q in (None, q)
+
+    def is_of(self, method: str, column: Column) -> bool:
+        """Whether it is the number of a method's cell in `column`."""
+        key = (method, column.dataset, column.candidates, column.q, column.imbalance)
+        return self.metric == column.metric and self.matches(*key)
 
 
 def paper_folder() -> Path:
@@ -76,6 +96,21 @@ def load_table(name: str) -> list[Published]:
 def load_all() -> list[Published]:
     """Every published number once, though the paper repeats some in several tables."""
     return _distinct(entry for name in table_names() for entry in load_table(name))
+
+
+def published_sources() -> list[str]:
+    """Names of the other papers whose tables the suite holds."""
+    return sorted(path.name for path in _sources_folder().iterdir() if path.is_dir())
+
+
+def load_source(source: str) -> dict[str, list[Published]]:
+    """The numbers of each table of another paper, by the benchmark that makes these runs."""
+    paths = sorted((_sources_folder() / source).glob("*.csv"))
+    return {path.stem: read_published(path) for path in paths}
+
+
+def _sources_folder() -> Path:
+    return shipped("published", "results/published")
 
 
 def read_published(path: Path) -> list[Published]:
@@ -114,8 +149,8 @@ class Comparison(Entry):
     Attributes:
         source: label of the table in the paper's source.
         published_mean: as printed.
-        published_std: converted to sample std.
-        published_n: number of runs.
+        published_std: converted to sample std; None where none is printed.
+        published_n: number of runs; None where the source does not say.
         published_n_inferred: that number is what the printed digits fit.
         mean: mean accuracy of our runs; None where there are none.
         std: their sample std; None where n < 2.
@@ -127,8 +162,8 @@ class Comparison(Entry):
 
     source: str
     published_mean: float
-    published_std: float
-    published_n: int
+    published_std: float | None
+    published_n: int | None
     published_n_inferred: bool
     mean: float | None = None
     std: float | None = None
@@ -138,7 +173,7 @@ class Comparison(Entry):
     verdict: Verdict = "not run"
 
     header = (
-        "source,method,label,dataset,candidates,q,select,"
+        "source,method,label,dataset,candidates,q,imbalance,metric,select,"
         "published_mean,published_std,published_n,published_n_inferred,"
         "n,mean,std,difference,low,high,verdict,run_ids"
     )
@@ -155,7 +190,7 @@ def compare(tables: Sequence[Table], published: Sequence[Published]) -> list[Com
         for table in tables
         for row, cell in table.cells
         for entry in published
-        if entry.matches(row.name, cell.column.dataset, cell.column.process, cell.column.q)
+        if entry.is_of(row.name, cell.column)
     ]
     if not comparisons:
         raise FieldError("compare", "the paper has no number for any cell here", "paper")
@@ -181,6 +216,8 @@ def _without_runs(entry: Published, label: str, select: Select) -> Comparison:
         dataset=entry.dataset,
         candidates=entry.candidates,
         q=entry.q,
+        imbalance=entry.imbalance,
+        metric=entry.metric,
         select=select,
         published_mean=entry.mean,
         published_std=entry.sample_std,
@@ -198,7 +235,9 @@ def _compare_cell(entry: Published, row: Row, cell: Cell, select: Select) -> Com
     ours = cell.mean_std
     if ours is None:  # there may be runs, without a value under this rule
         return replace(comparison, verdict="too few") if cell.run_ids else comparison
-    interval = welch_difference(ours, MeanStd(entry.mean, entry.sample_std, entry.n))
+    interval = None
+    if entry.n is not None:
+        interval = welch_difference(ours, MeanStd(entry.mean, entry.sample_std, entry.n))
     verdict: Verdict = "too few"
     if interval and cell.complete:
         verdict = "agrees" if interval.low <= 0 <= interval.high else "differs"

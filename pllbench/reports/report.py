@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from pllbench.reports.table import MISSING, Block, Cell, Table, format_change
+from pllbench.reports.table import MISSING, Block, Cell, Table, data_title, format_change
+from pllbench.results.metrics import DEFAULT_METRIC, Metric
 from pllbench.results.model_selection import Select
 
 
@@ -80,6 +81,8 @@ class Entry:
         candidates: generating process, as --candidates takes it, or "real"; None for methods that
             learn from true labels.
         q: rate of the process; None where there is none.
+        imbalance: of the training rows.
+        metric: what the numbers are.
         select: selection rule.
         n: number of runs.
         run_ids: ids of the runs, by seed.
@@ -90,12 +93,19 @@ class Entry:
     dataset: str
     candidates: str | None
     q: float | None
+    imbalance: float = 1.0
+    metric: Metric = DEFAULT_METRIC
     select: Select
     n: int = 0
     run_ids: tuple[str, ...] = ()
 
     header: ClassVar[str]
     """First line of a CSV file of such entries: all attributes, in the order of JSON's keys."""
+
+    @property
+    def data_title(self) -> str:
+        """The data set and its imbalance, as printed."""
+        return data_title(self.dataset, self.imbalance)
 
     def values(self) -> dict[str, object]:
         """Its attributes by name, in the order of `header`."""
@@ -107,18 +117,21 @@ class CellEntry(Entry):
     """A cell of a table.
 
     Attributes:
-        network: encoder of the runs.
+        network: encoder of the runs; None for methods without gradient.
         epochs: their length.
         mean: mean accuracy in percent.
         std: sample standard deviation in percent; None where n = 1.
     """
 
-    network: str
+    network: str | None
     epochs: int
     mean: float
     std: float | None
 
-    header = "method,label,dataset,candidates,q,network,epochs,n,mean,std,select,run_ids"
+    header = (
+        "method,label,dataset,candidates,q,imbalance,network,epochs,"
+        "n,mean,std,metric,select,run_ids"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +179,7 @@ def report_table(table: Table) -> Report:
 
 def _text_rows(block: Block) -> Iterator[TextRow]:
     for row in block.rows:
-        span = max(1, len(block.columns)) if row.reference else 1
+        span = max(1, len(block.columns) // len(row.cells)) if row.reference else 1
         yield TextRow((TextCell(row.label), *(_text_cell(c, span) for c in row.cells)), row.grey)
     if last := block.improvement:
         yield TextRow((TextCell(last.label), *map(_change_cell, last.values)), last.grey)
@@ -189,6 +202,8 @@ def table_entries(table: Table) -> list[CellEntry]:
             dataset=cell.column.dataset,
             candidates=cell.column.candidates,
             q=cell.column.q,
+            imbalance=cell.column.imbalance,
+            metric=cell.column.metric,
             select=table.select,
             n=accuracy.n,
             run_ids=cell.run_ids,

@@ -40,7 +40,7 @@ _NOTES = (
 """How to read a comparison."""
 
 _PAGE_NOTES = (
-    "Made from the records by: pllbench table --compare paper --format markdown.",
+    "Made from the records: every table of the paper of which something has run.",
     "A table of which nothing has run has its line in the first table and no section.",
     "The paper's figures print no numbers: the benchmarks noise_rates and tau are not here.",
 )
@@ -144,10 +144,10 @@ def _tabulate(selection: ComparedSelection) -> list[TextTable]:
     headers = ["Method", "q", "Published", "n"]
     for rule in rules:
         headers += [rule, "Difference", "Verdict"]
-    titles = section_titles((entry.dataset, entry.candidates) for entry in selection.comparisons)
+    titles = section_titles((entry.data_title, entry.candidates) for entry in selection.comparisons)
     sections: dict[str, list[Comparison]] = defaultdict(list)
     for entry in selection.comparisons:
-        sections[titles[entry.dataset, entry.candidates]].append(entry)
+        sections[titles[entry.data_title, entry.candidates]].append(entry)
     tables = []
     for title, comparisons in sections.items():
         rows: dict[tuple[str, str, float | None], list[Comparison]] = defaultdict(list)
@@ -173,7 +173,7 @@ def _texts(entries: Sequence[Comparison]) -> list[str]:
     """One published number beside our accuracies under each rule."""
     first = entries[0]
     published = format_mean(first.published_mean, first.published_std)
-    texts = [first.label, format_q(first.q), published, f"{first.n}/{first.published_n}"]
+    texts = [first.label, format_q(first.q), published, f"{first.n}/{first.published_n or MISSING}"]
     for entry in entries:
         texts += [_accuracy(entry), _difference(entry), entry.verdict]
     return texts

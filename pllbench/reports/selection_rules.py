@@ -25,11 +25,11 @@ def report_rules(tables: Mapping[Select, Table]) -> Report:
     rules = [rule for rule in RULES if rule in tables]
     first = tables[rules[0]]
     cells = [cell for _, cell in first.cells]
-    titles = section_titles((cell.column.dataset, cell.column.candidates) for cell in cells)
+    titles = section_titles((cell.column.data_title, cell.column.candidates) for cell in cells)
     sections: dict[str, list[TextRow]] = defaultdict(list)
     for under_rules in zip(*(tables[rule].cells for rule in rules), strict=True):
         row, cell = under_rules[0]
-        title = titles[cell.column.dataset, cell.column.candidates]
+        title = titles[cell.column.data_title, cell.column.candidates]
         sections[title].append(_text_row(row, [cell for _, cell in under_rules]))
     headers = plain_headers(("Method", "q", *(RULES[rule].header for rule in rules)))
     return Report(

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from pllbench.reports.report import TextTable, plain_headers, plain_row
-from pllbench.reports.table import dataset_title
+from pllbench.reports.table import data_title
 from pllbench.spec import RunSpec
 
 
@@ -12,7 +12,9 @@ def tabulate_settings(specs: Iterable[RunSpec]) -> TextTable:
     """A row a setting and value; where a setting has several, with the data sets of each."""
     where: dict[tuple[str, str], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for spec in specs:
-        place = dataset_title(spec.dataset) + ("" if spec.q is None else f" (q = {spec.q:g})")
+        place = data_title(spec.dataset, spec.imbalance) + (
+            "" if spec.q is None else f" (q = {spec.q:g})"
+        )
         for setting, value in _settings(spec).items():
             if place not in where[setting][value]:
                 where[setting][value].append(place)
@@ -42,6 +44,8 @@ def _settings(spec: RunSpec) -> dict[tuple[str, str], str]:
         read = spec.candidates.read
         parts["candidates"] = {key: read[key] for key in read if key not in ("process", "q")}
     parts["run"] = {"version": spec.version, "holdout": spec.holdout, "data_seed": spec.data_seed}
+    if spec.pruning:
+        parts["pruning"] = dict(spec.pruning)
     return {
         (part, name): _text(value)
         for part, values in parts.items()

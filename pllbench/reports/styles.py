@@ -4,7 +4,7 @@ Colour, marker and dashes differ at once, so that lines can be told apart in gre
 matplotlib: pages draw their figures themselves.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
@@ -20,9 +20,12 @@ Dashes = Literal["-", "--", "-.", ":"]
 _DASHES: tuple[Dashes, ...] = ("-", "--", "-.", ":")
 _GREY = "#595959"
 """Of references."""
-_NUM_LOOKS = 140
+_NUM_LOOKS = 280
 """After so many places colour, marker and dashes come together again. Among the first 70 two of one
 colour have different markers."""
+
+_NUM_GREY = 40
+"""After so many places marker and dashes come together again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +48,36 @@ def style_rows(table: Table) -> LineStyles:
     looks = assign_looks(
         {key: any(row.reference for row in rows.values()) for key, rows in lines.items()}
     )
+    shared = shared_settings(row.label for rows in lines.values() for row in rows.values())
     return {
-        row.label: replace(looks[key], label=row.label)
+        row.label: replace(looks[key], label=without_settings(row.label, shared))
         for key, rows in lines.items()
         for row in rows.values()
     }
+
+
+def _settings_in(label: str) -> tuple[str, list[str]]:
+    """A label's name, and the settings that it ends with in brackets."""
+    name, bracket, inside = label.removesuffix(")").rpartition(" (")
+    settings = inside.split(", ")
+    if not (bracket and label.endswith(")") and all("=" in setting for setting in settings)):
+        return label, []
+    return name, settings
+
+
+def shared_settings(labels: Iterable[str]) -> list[str]:
+    """The settings that all of some labels end with; none of a single label."""
+    listed = [_settings_in(label)[1] for label in dict.fromkeys(labels)]
+    if len(listed) < 2:
+        return []
+    return [setting for setting in listed[0] if all(setting in other for other in listed)]
+
+
+def without_settings(label: str, shared: Sequence[str]) -> str:
+    """A label without some of its settings."""
+    name, settings = _settings_in(label)
+    left = [setting for setting in settings if setting not in shared]
+    return f"{name} ({', '.join(left)})" if left else name
 
 
 def assign_looks(references: Mapping[str, bool]) -> LineStyles:
@@ -61,8 +89,12 @@ def assign_looks(references: Mapping[str, bool]) -> LineStyles:
     places = dict(_known_places())
     for key in sorted(references.keys() - places.keys()):
         start, taken = crc32(key.encode()), set(places.values())
-        tries = ((start + i) % _NUM_LOOKS for i in range(_NUM_LOOKS))
-        places[key] = next((place for place in tries if place not in taken), start)
+        free = [
+            place for i in range(_NUM_LOOKS) if (place := (start + i) % _NUM_LOOKS) not in taken
+        ]
+        drawn = {places[other] % _NUM_GREY for other in references if other in places}
+        apart = (place for place in free if place % _NUM_GREY not in drawn)
+        places[key] = next(apart, free[0] if free else start)
     return {
         key: LineStyle(key, _GREY, "", _DASHES[1 + places[key] % 3])
         if reference
@@ -77,8 +109,9 @@ def assign_styles(labels: Iterable[str]) -> LineStyles:
 
 
 def _look(label: str, place: int) -> LineStyle:
+    turn = place + place // len(_MARKERS)  # 40 pairs of marker and dashes before one returns
     colour, marker = _COLOURS[place % len(_COLOURS)], _MARKERS[place % len(_MARKERS)]
-    return LineStyle(label, colour, marker, _DASHES[place % len(_DASHES)])
+    return LineStyle(label, colour, marker, _DASHES[turn % len(_DASHES)])
 
 
 @cache

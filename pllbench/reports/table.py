@@ -8,6 +8,7 @@ from typing import Literal
 
 from pllbench.data.catalogue import DATASETS
 from pllbench.reports.statistics import MeanStd, mean_std
+from pllbench.results.metrics import DEFAULT_METRIC, Metric
 from pllbench.results.model_selection import Select
 
 MISSING = "--"
@@ -78,10 +79,16 @@ def split_options(candidates: str) -> tuple[str, ...]:
     return (process, *options.split(",")) if colon else (process,)
 
 
+def data_title(dataset: str, imbalance: float) -> str:
+    """A data set and the imbalance of its training rows, if any, as printed."""
+    tail = "" if imbalance == 1 else f", imbalance {imbalance:g}"
+    return f"{dataset_title(dataset)}{tail}"
+
+
 def section_titles(
     sections: Iterable[tuple[str, str | None]],
 ) -> dict[tuple[str, str | None], str]:
-    """The title above the runs of each pair of data set and `Column.candidates`.
+    """The title above the runs of each pair of data set or `data_title`, and `Column.candidates`.
 
     Pairs of one title share a section: a data set is one section, unless it has several processes.
     The title names the process where there are several, or it has options. Methods that learn from
@@ -89,15 +96,15 @@ def section_titles(
     """
     processes: dict[str, list[str]] = defaultdict(list)
     sections = dict.fromkeys(sections)
-    for dataset, candidates in sections:
-        processes[dataset] += [candidates] if candidates else []
+    for data, candidates in sections:
+        processes[data] += [candidates] if candidates else []
     titles = {}
-    for dataset, candidates in sections:
-        several = len(processes[dataset]) > 1
-        process = candidates if several or not processes[dataset] else processes[dataset][0]
+    for data, candidates in sections:
+        several = len(processes[data]) > 1
+        process = candidates if several or not processes[data] else processes[data][0]
         parts = split_options(process) if process else ()
         named = parts if several or len(parts) > 1 else ()
-        titles[dataset, candidates] = ", ".join((dataset_title(dataset), *named))
+        titles[data, candidates] = ", ".join((dataset_title(data), *named))
     return titles
 
 
@@ -108,14 +115,23 @@ class Column:
     Attributes:
         dataset: name of the data set.
         candidates: the generating process as --candidates takes it, with the options that differ
-            from their defaults; "real" for sets that come with the data; None for methods that
-            learn from true labels.
+            from their defaults; "real" for sets that come with the data; what prunes them; None for
+            methods that learn from true labels.
         q: rate of the process, where there is one.
+        imbalance: of the training rows.
+        metric: what its numbers are.
     """
 
     dataset: str
     candidates: str | None
     q: float | None
+    imbalance: float = 1.0
+    metric: Metric = DEFAULT_METRIC
+
+    @property
+    def data_title(self) -> str:
+        """The data set and its imbalance, as printed."""
+        return data_title(self.dataset, self.imbalance)
 
     @property
     def process(self) -> str | None:
@@ -129,7 +145,7 @@ class Cell:
 
     Attributes:
         column: its data set, process and q.
-        network: encoder of these runs.
+        network: encoder of these runs; None for methods without gradient.
         epochs: their length.
         planned: number of runs that the selection asks for; None without a selection.
         seeds: seeds of the finished runs, ascending.
@@ -142,7 +158,7 @@ class Cell:
     """
 
     column: Column
-    network: str
+    network: str | None
     epochs: int
     planned: int | None
     seeds: tuple[int, ...]
@@ -186,8 +202,10 @@ class Row:
     Attributes:
         name: the method or variant, as --methods takes it.
         label: printed.
-        reference: it learns from true labels: one cell spans all columns, outside the competition.
-        cells: one a column of the block, None where there is nothing; one in all of a reference.
+        reference: it learns from true labels: one cell spans all columns of one metric, outside the
+            competition.
+        cells: one a column of the block, None where there is nothing. One in all of a reference;
+            where the block has several metrics, its cell of the column's metric.
         grey: printed on grey, where the format can.
     """
 
@@ -214,36 +232,43 @@ class Improvement:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The rows of one data set. It has no columns where only references have run."""
+    """The rows of one data set at one imbalance.
+
+    It has no columns where only references have run.
+    """
 
     dataset: str
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     improvement: Improvement | None = None
+    imbalance: float = 1.0
 
     @property
     def title(self) -> str:
-        """The data set as printed."""
-        return dataset_title(self.dataset)
+        """The data set and its imbalance, as printed."""
+        return data_title(self.dataset, self.imbalance)
 
     def header(self, column: Column) -> tuple[str, ...]:
-        """Header of a column, in parts: its process, where this is not clear, and its q.
+        """Header of a column, in parts: its process, where this is not clear, its q, its metric.
 
-        The process is named where the block has several, or where it has options. Empty where the
-        process is clear and has no q.
+        The process is named where the block has several, or where it has options, the metric where
+        the block has another one than accuracy. Empty where nothing is to be said.
         """
         assert column.candidates is not None
         process, *options = split_options(column.candidates)
         several = len({c.candidates for c in self.columns}) > 1
-        rate = () if column.q is None else (f"q = {column.q:g}",)
-        if not (several or options):
-            return rate
-        return (process if rate else f"{process} candidate sets", *options, *rate)
+        last = () if column.q is None else (f"q = {column.q:g}",)
+        sets = (process if last else f"{process} candidate sets", *options)
+        if {c.metric for c in self.columns} != {DEFAULT_METRIC}:
+            last = (*last, column.metric)
+        return (*sets, *last) if several or options else last
 
     @property
     def headers(self) -> list[tuple[str, ...]]:
-        """Printed headers of its columns, in parts; one where only references have run."""
-        return [self.header(column) or ("accuracy",) for column in self.columns] or [("accuracy",)]
+        """Printed headers of its columns, in parts; the metrics where only references have run."""
+        if not self.columns:
+            return [(cell.column.metric,) for cell in self.rows[0].cells if cell]
+        return [self.header(column) or ("accuracy",) for column in self.columns]
 
 
 @dataclass(frozen=True)  # no slots: the cached property needs a dictionary
@@ -255,12 +280,14 @@ class Table:
         select: the rule.
         notes: sentences of the caption, except for the meaning of marks.
         title: of the benchmark, without a full stop; empty for other selections.
+        metrics: what its numbers are, one a column in turn.
     """
 
     blocks: tuple[Block, ...]
     select: Select
     notes: tuple[str, ...]
     title: str = ""
+    metrics: tuple[Metric, ...] = (DEFAULT_METRIC,)
 
     @property
     def cells(self) -> list[tuple[Row, Cell]]:
@@ -287,7 +314,7 @@ class Table:
         return {row: ": ".join(row) if row in extra else row[0] for row in rows}
 
     def lines(self) -> dict[str, dict[str, Row]]:
-        """Rows by their key, then by data set; in printed order.
+        """Rows by their key, then by the title of their block; in printed order.
 
         Rows of one name are one line over the data sets, also where their labels add a setting on
         one of them. Where a data set has several rows of a name, the line goes on with the row
@@ -296,5 +323,5 @@ class Table:
         lines: dict[str, dict[str, Row]] = defaultdict(dict)
         for block in self.blocks:
             for row in block.rows:
-                lines[self.keys[row.name, row.label]][block.dataset] = row
+                lines[self.keys[row.name, row.label]][block.title] = row
         return dict(lines)

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 ZIP_END = struct.Struct("<4s6xHLLH")
-"""The last bytes of a zip file without a comment: mark, number of its members, size and place of
-their directory, length of the comment. See `zipfile` for the rest of the format."""
+"""The record at the end of a zip file, in the words of the format: its signature, the number of
+entries, size and offset of the central directory, and the length of a comment, here 0. The
+directory ends where this record begins, so a file that is cut off is found by its end alone."""
 
 Curves = Mapping[str, npt.NDArray[np.float64]]
 """Per-epoch columns by name, each [epochs]; NaN where a column has no value."""
@@ -20,7 +21,7 @@ Curves = Mapping[str, npt.NDArray[np.float64]]
 def num_columns(path: Path) -> int:
     """Columns beside the record at `path`, by the end of their file: one read of 22 bytes.
 
-    `zipfile.is_zipfile` would take an end that is half NUL, or that more bytes follow.
+    `zipfile.is_zipfile` would accept an end that is half NUL bytes, or that other bytes follow.
 
     Raises:
         ValueError: the file is missing, empty, cut anywhere, or damaged at its end.
@@ -32,8 +33,8 @@ def num_columns(path: Path) -> int:
             end = os.pread(stream.fileno(), ZIP_END.size, max(place, 0)).rjust(ZIP_END.size)
     except OSError as error:
         raise ValueError(f"{file}: not readable ({error.strerror})") from error
-    mark, number, size, start, comment = ZIP_END.unpack(end)
-    if mark != b"PK\5\6" or not number or start + size != place or comment:
+    signature, number, size, offset, comment = ZIP_END.unpack(end)
+    if signature != b"PK\5\6" or not number or offset + size != place or comment:
         raise ValueError(f"{file}: not readable (its end is cut off or damaged)")
     return int(number)
 
@@ -50,7 +51,7 @@ def require_curves(path: Path) -> None:
             found = sum(bool(columns.read(name)) for name in columns.namelist())
     except Exception as error:  # zipfile and zlib each raise their own kind
         raise ValueError(f"{file}: not readable ({error})") from error
-    if found != number:  # where lengths or checksums are damaged, zipfile may find less
+    if found != number:  # zipfile lists fewer where the directory is damaged
         raise ValueError(f"{file}: not readable ({found} of {number} columns are left)")
 
 

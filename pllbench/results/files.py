@@ -30,10 +30,10 @@ def write_atomic(path: Path, data: bytes, *, durable: bool = True) -> None:
         raise
 
 
-def quarantine(path: Path) -> Path:
-    """Rename a file that cannot be trusted to `*.unreadable`, numbered where that exists."""
-    target, number = path.with_name(f"{path.name}.unreadable"), 1
+def quarantine(path: Path, suffix: str = "unreadable") -> Path:
+    """Rename a file that does not count to `*.unreadable`, numbered where that exists."""
+    target, number = path.with_name(f"{path.name}.{suffix}"), 1
     while target.exists():
         number += 1
-        target = path.with_name(f"{path.name}.unreadable-{number}")
+        target = path.with_name(f"{path.name}.{suffix}-{number}")
     return path.rename(target)

@@ -5,13 +5,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pllbench.candidates.sets_spec import SetsSpec
 from pllbench.data.catalogue import DATASETS
 from pllbench.data.custom import dataset_name, is_path
-from pllbench.grid.labels import row_label
-from pllbench.grid.plan import PlannedRun, Selection
-from pllbench.grid.protocol import Protocol
+from pllbench.grid.labels import row_label, stored_cell
+from pllbench.grid.plan import PlannedRun, Selection, plan
+from pllbench.grid.protocol import Protocol, unknown_row
+from pllbench.registry import method_entries
 from pllbench.results.records import Record
 from pllbench.spec import RunSpec
+from pllbench.validation import FieldError
 
 
 @dataclass(frozen=True)
@@ -19,34 +22,64 @@ class Filter:
     """Which runs the named parts of a selection allow; a part that is not named allows all.
 
     Attributes:
-        selection: what is asked for; it has no benchmark.
-        protocol: rows are named under it.
+        selection: what is asked for; it has no benchmark. Rows are named under its protocol.
     """
 
     selection: Selection
-    protocol: Protocol
+
+    @property
+    def _protocol(self) -> Protocol:
+        return self.selection.protocol
+
+    def require_known(self, specs: Iterable[RunSpec]) -> None:
+        """Check the names of methods and variants.
+
+        Runs whose method is not installed here are found by its name, too.
+
+        Args:
+            specs: the runs that are there.
+
+        Raises:
+            ValueError: a name is none of a method or variant.
+        """
+        known = {*method_entries(), *self._protocol.variants, *(spec.method for spec in specs)}
+        for name in self.selection.methods:
+            if name not in known:
+                raise FieldError("methods", unknown_row(name, self._protocol, known))
+        for flag in self.selection.flags:
+            for name in flag.when.method:
+                if name not in known:
+                    raise ValueError(f"{flag.reason}: {unknown_row(name, self._protocol, known)}")
 
     def criteria(self, spec: RunSpec) -> dict[str, bool]:
         """Whether a run meets each named part, by the part's name."""
         selection = self.selection
         reference = spec.labels == "true"  # one run for all rates and processes
+        row = row_label(spec, self._protocol).name
         met: dict[str, bool] = {}
         if selection.methods:
-            met["methods"] = row_label(spec, self.protocol).name in selection.methods
+            met["methods"] = row in selection.methods
         if selection.datasets:
             met["datasets"] = spec.dataset in map(_name, selection.datasets)
         if selection.q:
             met["q"] = reference or spec.q in selection.q
+        if selection.imbalance:
+            met["imbalance"] = spec.imbalance in selection.imbalance
         if selection.seeds:
             met["seeds"] = spec.seed in selection.seeds
         for flag in selection.flags:
-            applies = not flag.when.method or spec.method in flag.when.method
+            applies = flag.when.matches(stored_cell(spec, row))
             stored = spec.candidates.read if spec.candidates else {}
-            met[flag.reason] = (
-                (not applies or flag.hparams.items() <= spec.hparams.items())
+            pruning = spec.pruning.model_dump(mode="json") if spec.pruning else {}
+            # a file of features is known by its digest; here it need not be there any more
+            asked = {key: value for key, value in flag.pruning.items() if key != "features"}
+            met[flag.reason] = not applies or (
+                _within(flag.hparams, spec.hparams)
                 and _within(flag.train, spec.train.model_dump(mode="json"))
                 and _within(flag.views, spec.views.model_dump(mode="json"))
                 and (reference or _within(flag.candidates, stored))
+                and (reference or flag.annotations in (None, spec.annotations))
+                and (reference or _within(asked, pruning))
                 and (flag.holdout is None or flag.holdout == spec.holdout)
             )
         return met
@@ -65,15 +98,16 @@ class Filter:
             met = self.criteria(record.spec)
             meets = sum(met.values())
             if meets > most and (met.get("methods") or met.get("datasets")):
-                best, most = in_words(record.spec, self.protocol), meets
+                best, most = in_words(record.spec, self._protocol), meets
         return best
 
 
 def in_words(spec: RunSpec, protocol: Protocol) -> str:
     """A stored run but for its seed: its row, data set, process and q."""
-    process = f" {spec.candidates.text}" if spec.candidates else ""
+    sets = SetsSpec.of(spec).text.removeprefix("real").removeprefix(":")
     q = "" if spec.q is None else f" q={spec.q:g}"
-    return f"{row_label(spec, protocol).label} on {spec.dataset}{process}{q}"
+    where = f"{spec.dataset} {sets}" if sets else spec.dataset
+    return f"{row_label(spec, protocol).label} on {where}{q}"
 
 
 def is_planned(selection: Selection) -> bool:
@@ -84,7 +118,19 @@ def is_planned(selection: Selection) -> bool:
     return bool(selection.benchmark or (selection.methods and selection.datasets and known))
 
 
-def further_seeds(planned: Sequence[PlannedRun], records: Iterable[Record]) -> list[PlannedRun]:
+def planned_runs(selection: Selection, records: Iterable[Record]) -> list[PlannedRun]:
+    """The runs that a selection plans; where it names no seeds, at all seeds that have records too.
+
+    Raises:
+        ValueError: as `plan`.
+    """
+    planned = plan(selection)
+    if selection.benchmark or selection.seeds:
+        return planned
+    return planned + _further_seeds(planned, records)
+
+
+def _further_seeds(planned: Sequence[PlannedRun], records: Iterable[Record]) -> list[PlannedRun]:
     """Runs of the planned cells at the other seeds that have records."""
     cells: dict[str, list[PlannedRun]] = defaultdict(list)
     for run in {(run.name, run.spec.cell): run for run in planned}.values():

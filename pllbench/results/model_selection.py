@@ -63,5 +63,12 @@ def choose(curves: "Curves") -> tuple[dict[Select, float], dict[Select, int]]:
         covering, approximated = curves["covering_rate"], curves["approximated_accuracy"]
         epochs["covering_rate"] = int(np.lexsort((approximated, covering))[-1])
         epochs["approximated_accuracy"] = int(np.lexsort((covering, approximated))[-1])
-    accuracy: dict[Select, float] = {"last": float(test[-1]), "last10": last_epochs(test)}
-    return accuracy | {rule: float(test[epoch]) for rule, epoch in epochs.items()}, epochs
+    return under_rules(test, epochs), epochs
+
+
+def under_rules(
+    column: "np.ndarray[tuple[int], np.dtype[np.float64]]", epochs: Mapping[Select, int]
+) -> dict[Select, float]:
+    """Value of a per-epoch column under every rule; `epochs` are those that rules chose."""
+    values: dict[Select, float] = {"last": float(column[-1]), "last10": last_epochs(column)}
+    return values | {rule: float(column[epoch]) for rule, epoch in epochs.items()}

@@ -6,7 +6,7 @@ its columns: `read_records` looks at the end of their file, `is_done` at all of 
 """
 
 import gc
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
@@ -14,15 +14,17 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Field, ValidationError
+from pydantic import Field, JsonValue, ValidationError
 from pydantic_core import from_json
 
 from pllbench.candidates.audit import Audit
+from pllbench.candidates.pruning import PruningAudit
 from pllbench.results.curves import Curves, num_columns, require_curves
 from pllbench.results.files import quarantine, write_atomic
+from pllbench.results.metrics import ClassMetric, Metric
 from pllbench.results.model_selection import Select
 from pllbench.spec import RunSpec
-from pllbench.validation import StrictModel, one_line
+from pllbench.validation import StrictModel, folded_name, one_line
 
 SCHEMA: Literal[1] = 1
 """Version of the record's layout."""
@@ -38,6 +40,8 @@ class Result(StrictModel):
     """Test accuracy by selection rule; the hold-out's rules only where the run had a hold-out."""
     epoch: dict[Select, int]
     """The epoch (0-based) that a rule chose, for the rules that choose one."""
+    class_accuracy: dict[ClassMetric, dict[Select, Share]] = {}
+    """Means over classes of the test accuracy, by selection rule; of long-tailed runs only."""
     extra: dict[str, Share] = {}
     """Mean of the last 10 epochs' test accuracy of the method's further heads, by name."""
     class_noise: Share | None = None
@@ -47,6 +51,10 @@ class Result(StrictModel):
     num_train: int
     num_test: int
     num_holdout: int
+
+    def values(self, metric: Metric) -> Mapping[Select, float]:
+        """A metric by selection rule; empty where the run has no value of it."""
+        return self.accuracy if metric == "accuracy" else self.class_accuracy.get(metric, {})
 
 
 class AnnotatorFacts(StrictModel):
@@ -76,8 +84,14 @@ class Provenance(StrictModel):
     """Wall time of training and evaluation, without what was lost after a checkpoint."""
     peak_memory_mib: float | None = None
     """Peak resident memory of the worker, or peak allocated memory of the GPU."""
+    data_digest: str | None = None
+    """Content digest of the files of a data set of the suite; None where a library ships them."""
+    method_source: str | None = None
+    """Digest of the method's source; None in records that are older than it."""
     audit: Audit
     """Candidate sets of the training rows (hold-out included)."""
+    pruning: PruningAudit | None = None
+    """What pruning has done to them; None where there was none."""
     annotator: AnnotatorFacts | None = None
     """Of instance-dependent candidate sets."""
     resumed_from: tuple[int, ...] = ()
@@ -111,6 +125,22 @@ def record_path(root: Path, spec: RunSpec) -> Path:
     return root / "records" / spec.dataset / spec.method / f"{spec.run_id}.json"
 
 
+def require_own_folders(root: Path, specs: Iterable[RunSpec]) -> None:
+    """Check that the folders of these records are not those of others, where case does not count.
+
+    Raises:
+        ValueError: a folder that is there differs in case alone; it is named.
+    """
+    records = root / "records"
+    wanted = {(records, spec.dataset) for spec in specs}
+    wanted |= {(records / spec.dataset, spec.method) for spec in specs}
+    for parent, name in sorted(wanted):
+        for other in sorted(parent.iterdir()) if parent.is_dir() else []:
+            if other.name != name and folded_name(other.name) == folded_name(name):
+                reason = f"its name differs from {name!r} in case alone"
+                raise ValueError(f"{other}: {reason}: choose another folder of results, or name")
+
+
 def quarantine_damaged_record(root: Path, spec: RunSpec) -> str | None:
     """Make way for the record of a run that is done again: move a damaged one aside.
 
@@ -126,6 +156,16 @@ def quarantine_damaged_record(root: Path, spec: RunSpec) -> str | None:
         moved = [quarantine(file).name for file in both if file.exists()]
         return f"{error}; moved to {' and '.join(moved)}"
     return None
+
+
+def set_stale_aside(root: Path, spec: RunSpec) -> str:
+    """Make way for the record of a run that is done again under other circumstances.
+
+    One line that names the old one and its new place.
+    """
+    path = record_path(root, spec)
+    moved = [quarantine(file, "stale").name for file in (path, path.with_suffix(".npz"))]
+    return f"{path}: done again, the old one is {' and '.join(moved)}"
 
 
 def write_record(root: Path, record: Record, curves: Curves) -> Path:
@@ -171,26 +211,45 @@ def _fault(data: bytes, error: ValidationError) -> str:
     return one_line(error, "", Record)
 
 
-def verify(path: Path) -> None:
-    """Read the record at `path` and all of the file beside it.
+def verify(path: Path) -> Record:
+    """The record at `path`, after all of the file beside it has been read.
 
     Raises:
         ValueError: one of the two is missing or damaged; the message names it.
     """
-    read_record(path)
+    record = read_record(path)
     require_curves(path)
+    return record
+
+
+def stored_record(root: Path, spec: RunSpec) -> Record | None:
+    """The record with the id of `spec`, if it is there and whole; its settings may be others."""
+    path = record_path(root, spec)
+    if not path.exists():
+        return None
+    try:
+        return verify(path)
+    except ValueError:
+        return None
 
 
 def is_done(root: Path, spec: RunSpec) -> bool:
     """Whether this very spec is stored, whole."""
-    path = record_path(root, spec)
-    if not path.exists():
-        return False
-    try:
-        verify(path)
-    except ValueError:
-        return False
-    return True
+    record = stored_record(root, spec)
+    return record is not None and not changed_settings(record.spec, spec)
+
+
+def changed_settings(stored: RunSpec, spec: RunSpec) -> dict[str, tuple[JsonValue, JsonValue]]:
+    """The hyperparameters in which two specs of one id differ, with their values in both.
+
+    They are those whose declared default has changed. One that `stored` lacks is newer than it and
+    counts as its default; one that `spec` lacks is None there.
+    """
+    return {
+        key: (value, spec.hparams.get(key))
+        for key, value in stored.hparams.items()
+        if key not in spec.hparams or value != spec.hparams[key]
+    }
 
 
 def read_records(root: Path) -> tuple[list[Record], list[Unreadable]]:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from pllbench.grid.plan import PlannedRun
+from pllbench.grid.plan import PlannedRun, Selection
 from pllbench.results import records
-from pllbench.results.filter import Filter
+from pllbench.results.filter import Filter, planned_runs
 from pllbench.results.records import Record, Unreadable
 from pllbench.results.workspace import Workspace
 from pllbench.spec import RunSpec
@@ -20,7 +20,7 @@ class Status:
     """How many runs are in which state.
 
     Attributes:
-        done: runs with a record.
+        done: runs with a record, of the settings that are asked for.
         failed: runs whose last try failed.
         running: runs that a process works on.
         missing: the others; None where a filter does not say which runs there ought to be.
@@ -54,19 +54,19 @@ class Estimate:
     unestimated: int
 
 
-def estimate(planned: Sequence[PlannedRun], found: Sequence[Record]) -> Estimate:
-    """How far the runs of a selection are; time is judged by the records in `found`.
+def estimate(planned: Sequence[PlannedRun], stored: Sequence[Record]) -> Estimate:
+    """How far the runs of a selection are; time is judged by the `stored` records.
 
     An epoch is taken to last as long as those of the same method, data set and network.
     """
     epochs: dict[tuple[str, str, str], list[float]] = defaultdict(list)
-    for record in found:
-        epochs[_kind(record.spec)] += [record.provenance.seconds / record.spec.train.epochs]
-    done = {record.run_id for record in found}
+    for record in stored:
+        epochs[_timing_key(record.spec)] += [record.provenance.seconds / record.spec.train.epochs]
+    done = {record.run_id for record in stored}
     specs = {run.spec.run_id: run.spec for run in planned}  # rows may share runs
     left = [spec for run_id, spec in specs.items() if run_id not in done]
-    known = [spec for spec in left if _kind(spec) in epochs]
-    hours = sum(fmean(epochs[_kind(spec)]) * spec.train.epochs for spec in known) / 3600
+    known = [spec for spec in left if _timing_key(spec) in epochs]
+    hours = sum(fmean(epochs[_timing_key(spec)]) * spec.train.epochs for spec in known) / 3600
     return Estimate(
         runs=len(specs),
         done=len(specs) - len(left),
@@ -75,22 +75,31 @@ def estimate(planned: Sequence[PlannedRun], found: Sequence[Record]) -> Estimate
     )
 
 
-def _kind(spec: RunSpec) -> tuple[str, str, str]:
+def _timing_key(spec: RunSpec) -> tuple[str, str, str]:
+    """Runs of one key take about as long an epoch."""
     return spec.method, spec.dataset, spec.train.network
 
 
-def selection_status(planned: Sequence[PlannedRun], folders: Sequence[Path]) -> Status:
-    """The state of every planned run."""
-    done, unreadable = _done([folder for folder in folders if folder.is_dir()])
+def selection_status(selection: Selection, folders: Sequence[Path]) -> Status:
+    """The state of every run that a selection plans; a folder that is not there holds none.
+
+    Raises:
+        ValueError: as `plan`.
+    """
+    stored, unreadable = _read([folder for folder in folders if folder.is_dir()])
+    planned = planned_runs(selection, stored)
+    done = {record.run_id: record.spec for record in stored}
     failures: list[tuple[str, str]] = []
     states: Counter[str] = Counter()
     for run_id, run in {run.spec.run_id: run for run in planned}.items():  # rows may share runs
-        states_here = {f: Workspace.of(f, run_id) for f in folders}
-        state = "done" if run_id in done else "missing"
-        for space in states_here.values() if state == "missing" else ():
-            state = space.state()
+        spec = done.get(run_id)
+        counts = spec is not None and not records.changed_settings(spec, run.spec)
+        state = "done" if counts else "missing"
+        for folder in folders if state == "missing" else ():
+            workspace = Workspace.for_run(folder, run_id)
+            state = workspace.state()
             if state == "failed":
-                failures.append((run.title, space.reason()))
+                failures.append((run.title, workspace.reason()))
             if state != "missing":
                 break
         states[state] += 1
@@ -104,16 +113,20 @@ def folder_status(folders: Sequence[Path], wanted: Filter | None = None) -> Stat
 
     Raises:
         FieldError: there is no such folder.
+        ValueError: `wanted` names an unknown method.
     """
-    done, unreadable = _done(folders)
+    stored, unreadable = _read(folders)
+    done = {record.run_id: record.spec for record in stored}
+    if wanted is not None:
+        wanted.require_known(done.values())
     states: Counter[str] = Counter()
     states["done"] = sum(wanted is None or wanted.allows(spec) for spec in done.values())
     failures: list[tuple[str, str]] = []
-    for space, title in _unfinished(folders, done, wanted):
-        state = space.state()
+    for workspace, title in _unfinished(folders, done, wanted):
+        state = workspace.state()
         states[state] += 1
         if state == "failed":
-            failures.append((title, space.reason()))
+            failures.append((title, workspace.reason()))
     return _status(states, failures, unreadable, states["missing"] if wanted is None else None)
 
 
@@ -128,9 +141,9 @@ def failed_runs(
         wanted: a filter over runs; None for all.
     """
     return {
-        title: space.reason()
-        for space, title in _unfinished(folders, done, wanted)
-        if space.state() == "failed"
+        title: workspace.reason()
+        for workspace, title in _unfinished(folders, done, wanted)
+        if workspace.state() == "failed"
     }
 
 
@@ -140,23 +153,23 @@ def _unfinished(
     """Workspaces of runs without a record, with the title of the run."""
     for folder in folders:
         for path in sorted((folder / "work").glob(f"{'[0-9a-f]' * 16}/")):  # annotators' apart
-            space = Workspace(path)
-            title, spec = space.description()
+            workspace = Workspace(path)
+            title, spec = workspace.description()
             allowed = wanted is None or (spec is not None and wanted.allows(spec))
             if allowed and path.name not in done:  # else it keeps an unreadable checkpoint
-                yield space, title
+                yield workspace, title
 
 
-def _done(folders: Sequence[Path]) -> tuple[dict[str, RunSpec], list[Unreadable]]:
-    done: dict[str, RunSpec] = {}
+def _read(folders: Sequence[Path]) -> tuple[list[Record], list[Unreadable]]:
+    stored: list[Record] = []
     unreadable: list[Unreadable] = []
     for folder in folders:
         if not folder.is_dir():
             raise FieldError("results", "no such folder", folder)
-        found, damaged = records.read_records(folder)
-        done |= {record.run_id: record.spec for record in found}
+        whole, damaged = records.read_records(folder)
+        stored += whole
         unreadable += damaged
-    return done, unreadable
+    return stored, unreadable
 
 
 def _status(

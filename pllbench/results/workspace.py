@@ -50,7 +50,7 @@ class Workspace:
     _lock: int | None = None
 
     @classmethod
-    def of(cls, results: Path, run_id: str) -> "Workspace":
+    def for_run(cls, results: Path, run_id: str) -> "Workspace":
         """The workspace of the run `run_id` below the results folder."""
         return cls(results / "work" / run_id)
 
@@ -75,7 +75,7 @@ class Workspace:
         return self.folder / "run.json"
 
     def describe(self, title: str, spec: RunSpec) -> None:
-        """Store what run it is, for whoever looks at unfinished runs."""
+        """Store what run it is, which `status` says of a run without a record."""
         facts = {"title": title, "spec": spec.model_dump(mode="json")}
         write_atomic(self.run, json.dumps(facts).encode(), durable=False)
 
@@ -133,11 +133,11 @@ class Workspace:
         """Whether a process of another machine works on the run."""
         try:
             facts = json.loads(self.owner.read_bytes())
-            beat = self.owner.stat().st_mtime
+            heartbeat = self.owner.stat().st_mtime
         except (OSError, ValueError, RecursionError):
             return False
         other = isinstance(facts, dict) and facts.get("machine") != machine()
-        return other and abs(now - beat) < DEAD_SECONDS  # a heartbeat from the future says nothing
+        return other and abs(now - heartbeat) < DEAD_SECONDS  # one from the future says nothing
 
     def heartbeat(self) -> None:
         """Tell other machines that the owner lives."""

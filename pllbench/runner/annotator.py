@@ -25,6 +25,7 @@ from pllbench.grid.resolve import annotator_run
 from pllbench.registry import load_method
 from pllbench.results.files import quarantine, write_atomic
 from pllbench.results.records import AnnotatorFacts
+from pllbench.runner.origin import origin_id
 from pllbench.spec import RunSpec
 from pllbench.training.checkpoints import Checkpoints
 from pllbench.training.evaluation import predictions
@@ -54,8 +55,8 @@ def annotate(
 ) -> Annotation:
     """Scores of the annotator of a run; it is trained where `folder` does not hold them yet.
 
-    Its split is that of the run, and so is its seed; where the split is fixed, one annotator of
-    seed 0 serves all seeds.
+    Its split and imbalance are those of the run, and so is its seed; where the training rows are
+    fixed, one annotator of seed 0 serves all seeds.
 
     Args:
         spec: the run that the candidate sets are for.
@@ -69,12 +70,13 @@ def annotate(
         ValueError: as `annotator_run`; or `folder` holds other scores than of this data set.
         Interrupted: `on_epoch` asked to stop; the annotator's state was saved.
     """
-    run = annotator_run(spec, dataset.info, 0 if dataset.num_train is not None else spec.split_seed)
-    path = folder / f"{run.run_id}.npz"
+    fixed = dataset.num_train is not None and spec.imbalance == 1
+    run = annotator_run(spec, dataset.info, 0 if fixed else spec.split_seed)
+    path = scores_path(folder, run, dataset.digest)
     with _locked(path.with_suffix(".lock")):
         if not path.exists():
             task = make_task(run, dataset, device)
-            checkpoints = Checkpoints(path.with_suffix(".pt"), run.run_id)
+            checkpoints = Checkpoints(path.with_suffix(".pt"), path.stem)
             outcome = train(
                 run,
                 load_method(run.method),
@@ -86,13 +88,20 @@ def annotate(
             _store(path, logits, task, outcome.result.accuracy["last"])
             checkpoints.delete()
         found = _read(path)
-    shape = (len(split(dataset, run.seed)[0]), dataset.num_classes)
+    shape = (len(split(dataset, run.seed, run.imbalance)[0]), dataset.num_classes)
     if found.logits.shape != shape:
         raise ValueError(f"{path}: scores of shape {found.logits.shape}, not {shape}: delete it")
     return found
 
 
-def quarantine_damaged_scores(folder: Path, spec: RunSpec, info: DatasetInfo) -> str | None:
+def scores_path(folder: Path, run: RunSpec, data_digest: str | None) -> Path:
+    """File of the scores of an annotator below `folder`, by its run and the origin of that."""
+    return folder / f"{origin_id(run, data_digest)}.npz"
+
+
+def quarantine_damaged_scores(
+    folder: Path, spec: RunSpec, info: DatasetInfo, data_digest: str | None
+) -> str | None:
     """Move scores that cannot be read aside, before a run needs them: its annotator trains again.
 
     One line that names the file, or None where nothing is wrong.
@@ -100,7 +109,7 @@ def quarantine_damaged_scores(folder: Path, spec: RunSpec, info: DatasetInfo) ->
     if spec.annotator is None:
         return None
     for seed in (0, spec.split_seed):  # which of them it is depends on the data
-        path = folder / f"{annotator_run(spec, info, seed).run_id}.npz"
+        path = scores_path(folder, annotator_run(spec, info, seed), data_digest)
         try:
             if path.exists():
                 _read(path)
@@ -115,7 +124,7 @@ def _read(path: Path) -> Annotation:
             found = Annotation(
                 stored["logits"],
                 AnnotatorFacts(
-                    run_id=path.stem,
+                    run_id=path.stem.partition("-")[0],
                     train_accuracy=float(stored["train_accuracy"]),
                     test_accuracy=float(stored["test_accuracy"]),
                 ),

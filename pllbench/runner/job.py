@@ -11,20 +11,27 @@ from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Literal
 
 import torch
 
 from pllbench.data.catalogue import DatasetInfo
+from pllbench.data.content import files_digest
 from pllbench.data.dataset import load_dataset
 from pllbench.data.readers.base import Dataset
 from pllbench.registry import load_method, method_entries
 from pllbench.results.curves import Curves
 from pllbench.results.records import SCHEMA, Provenance, Record
 from pllbench.runner.annotator import Annotation, annotate
+from pllbench.runner.origin import origin_id
+from pllbench.source import source_digest
 from pllbench.spec import RunSpec
 from pllbench.training.checkpoints import Checkpoints
 from pllbench.training.task import make_task
 from pllbench.training.trainer import Progress, train
+
+StalePolicy = Literal["refuse", "rerun", "keep"]
+"""What becomes of records that were made under other circumstances than their runs would be now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +44,7 @@ class RunOptions:
         device: auto (a GPU where there is one), cpu or cuda.
         noisy: candidate sets may lack the true label.
         checkpoint_every: epochs between two checkpoints of a run.
+        stale: stop at a stale record, do its run again, or count it as done.
     """
 
     results: Path
@@ -44,6 +52,7 @@ class RunOptions:
     device: str = "auto"
     noisy: bool = False
     checkpoint_every: int = 10
+    stale: StalePolicy = "refuse"
 
     @property
     def annotators(self) -> Path:
@@ -87,13 +96,14 @@ def execute(
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
     if dataset is None:
-        dataset = dataset_of(job)
+        dataset = job_dataset(job)
     annotation = _annotation(job, dataset, device, on_epoch)
     logits = annotation.logits if annotation else None
     task = make_task(spec, dataset, device, noisy=options.noisy, logits=logits)
     checkpoints = None
     if job.checkpoint:
-        checkpoints = Checkpoints(job.checkpoint, spec.run_id, options.checkpoint_every)
+        made_by = origin_id(spec, dataset.digest)
+        checkpoints = Checkpoints(job.checkpoint, made_by, options.checkpoint_every)
     method = load_method(spec.method)
     outcome = train(spec, method, task, checkpoints=checkpoints, on_epoch=on_epoch)
     provenance = Provenance(
@@ -104,7 +114,10 @@ def execute(
         started=started.isoformat(timespec="seconds"),
         seconds=round(outcome.seconds_before + time.perf_counter() - clock, 3),
         peak_memory_mib=_peak_memory_mib(device),
+        data_digest=dataset.digest,
+        method_source=source_digest(method),
         audit=task.audit,
+        pruning=task.pruning,
         annotator=annotation.facts if annotation else None,
         resumed_from=outcome.resumed_from,
     )
@@ -124,13 +137,14 @@ def _annotation(
         return annotate(job.spec, dataset, device, Path(folder), on_epoch)
 
 
-def dataset_of(job: Job) -> Dataset:
+def job_dataset(job: Job) -> Dataset:
     """The data set of `job`."""
-    return _load(job.data, job.options.data_dir, job.options.noisy)
+    digest = files_digest(job.data, job.options.data_dir)
+    return _load(job.data, job.options.data_dir, job.options.noisy, digest)
 
 
 @lru_cache(maxsize=1)
-def _load(info: DatasetInfo, data_dir: Path, noisy: bool) -> Dataset:
+def _load(info: DatasetInfo, data_dir: Path, noisy: bool, digest: str | None) -> Dataset:  # noqa: ARG001 - other files are other data
     """The last data set stays in memory: a worker's next run is mostly on the same one."""
     return load_dataset(info, data_dir, noisy=noisy)
 
@@ -142,7 +156,7 @@ def _resolve(device: str) -> str:
 
 
 def _peak_memory_mib(device: torch.device) -> float | None:
-    """The GPU's peak in this run, else the peak of this process; None where nobody counts it."""
+    """The GPU's peak in this run, else the peak of this process; None where it is not counted."""
     if device.type == "cuda":
         return round(torch.cuda.max_memory_allocated(device) / 2**20, 1)
     if sys.platform == "win32":

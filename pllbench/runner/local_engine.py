@@ -22,8 +22,8 @@ from pllbench.runner.engine import (
 from pllbench.runner.job import Job
 from pllbench.training.trainer import Progress
 
-PRELOADED = [__name__, "torch._dynamo"]
-"""Imported once, by the fork server; the first step of any optimizer imports the latter."""
+PRELOADED = [__name__]
+"""Imported once, by the fork server, with all that it imports."""
 
 
 def num_cores() -> int:
@@ -37,12 +37,14 @@ class _Worker:
     def __init__(self) -> None:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(PRELOADED)
-        # Ctrl-C is for whoever runs the engine. That it is blocked is inherited, by workers too,
-        # and this works in any thread. Only for this moment: the start below takes seconds, until
-        # the fork server has imported torch.
+        # Ctrl-C is for the process that runs the engine. That it is blocked is inherited, by
+        # workers too, and this works in any thread. Only for this moment: the start below takes
+        # seconds, until the fork server has imported torch.
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        forkserver.ensure_running()
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        try:
+            forkserver.ensure_running()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         self.connection, theirs = context.Pipe()
         self.process: BaseProcess = context.Process(target=_work, args=(theirs,), daemon=True)
         self.process.start()

@@ -19,6 +19,7 @@ from ray.exceptions import RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from pllbench.data.catalogue import DatasetInfo
+from pllbench.data.content import files_digest
 from pllbench.data.readers.base import Dataset
 from pllbench.results.files import quarantine, write_atomic
 from pllbench.runner.engine import (
@@ -31,7 +32,7 @@ from pllbench.runner.engine import (
     Stopped,
     attempt,
 )
-from pllbench.runner.job import Job, dataset_of
+from pllbench.runner.job import Job, job_dataset
 from pllbench.training.trainer import Progress
 from pllbench.validation import FieldError
 
@@ -105,7 +106,7 @@ class RayEngine(Engine):
         self._device = "cuda" if gpus_per_run else "cpu"
         self._needs = {"CPU": 1.0} | ({"GPU": gpus_per_run} if gpus_per_run else {})
         self._remote_runs: dict[Any, _RemoteRun] = {}
-        self._data: tuple[tuple[DatasetInfo, bool], Any] | None = None
+        self._data: tuple[tuple[DatasetInfo, bool, str | None], Any] | None = None
         if not self._held():
             ray.shutdown()
             needs = " and ".join(f"{share:g} {name}" for name, share in self._needs.items())
@@ -147,14 +148,14 @@ class RayEngine(Engine):
             state = job.checkpoint.read_bytes()
         # In a list, or Ray would hand over the data set itself, once more for every run.
         there = replace(job, options=replace(job.options, device=self._device))
-        reference = self._task.remote(there, [self._data_of(job)], state, self._progress)
+        reference = self._task.remote(there, [self._shared_data(job)], state, self._progress)
         self._remote_runs[reference] = replace(remote, since=None)
 
-    def _data_of(self, job: Job) -> Any:
+    def _shared_data(self, job: Job) -> Any:
         """Reference to a run's data set in the cluster's memory; the last one stays there."""
-        key = (job.data, job.options.noisy)
+        key = (job.data, job.options.noisy, files_digest(job.data, job.options.data_dir))
         if self._data is None or self._data[0] != key:
-            self._data = key, ray.put(dataset_of(job))
+            self._data = key, ray.put(job_dataset(job))
         return self._data[1]
 
     def _running(self) -> list[tuple[Job, float | None]]:
@@ -215,10 +216,10 @@ class RayEngine(Engine):
 
 
 def _require_reachable(address: str) -> None:
-    """Connect to HOST:PORT once: where nobody answers, Ray tries again for a quarter of an hour.
+    """Connect to HOST:PORT once, since Ray tries for a quarter of an hour if no process answers.
 
     Raises:
-        OSError: nobody answers.
+        OSError: no process answers.
     """
     place = urlsplit(f"//{address}")
     if place.port:  # `local` has none
@@ -264,7 +265,7 @@ def _work(job: Job, data: list[Any], state: bytes | None, actor: Any) -> tuple[E
     def on_epoch(progress: Progress) -> bool:
         nonlocal answer, reported_at
         if answer is not None and not ray.wait([answer], timeout=0)[0]:
-            return True  # nobody waits for the network
+            return True  # training does not wait for the network
         go_on = answer is None or ray.get(answer)
         answer = None
         if time.monotonic() - reported_at > REPORT_SECONDS:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from pllbench.data.catalogue import DatasetInfo
+from pllbench.data.content import files_digest, other_files
 from pllbench.data.dataset import load_dataset, require_files
 from pllbench.grid.plan import PlannedRun
 from pllbench.results import records
@@ -17,7 +18,9 @@ from pllbench.results.workspace import HEARTBEAT_SECONDS, Workspace
 from pllbench.runner import annotator
 from pllbench.runner.engine import Engine, EpochEnded, Event, Finished, RunFailed, Started, Stopped
 from pllbench.runner.job import Job, RunOptions
+from pllbench.runner.origin import origin_id
 from pllbench.runner.progress import Observer
+from pllbench.runner.stale import DoneRuns
 from pllbench.training.checkpoints import Checkpoints
 from pllbench.training.task import require_fit
 from pllbench.validation import FieldError
@@ -55,7 +58,7 @@ def preflight(planned: Sequence[PlannedRun], options: RunOptions) -> None:
 
     Raises:
         ValueError: a data file is missing or malformed, a run's settings do not fit its data, or
-            the results folder is not writable.
+            the results folder is not writable or holds folders that differ in case alone.
     """
     cells: dict[DatasetInfo, dict[str, PlannedRun]] = defaultdict(dict)
     for run in planned:
@@ -66,9 +69,10 @@ def preflight(planned: Sequence[PlannedRun], options: RunOptions) -> None:
         dataset = load_dataset(info, options.data_dir, noisy=options.noisy)
         for run in runs.values():
             try:
-                require_fit(run.spec, dataset)
+                require_fit(run.spec, dataset, noisy=options.noisy)
             except ValueError as error:
                 raise ValueError(f"{run.title}: {error}") from error
+    records.require_own_folders(options.results, [run.spec for run in planned])
     for folder in (options.results, options.results / "records", options.results / "work"):
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -89,15 +93,23 @@ def run_grid(
     again by the next call. When the engine is asked to stop, running ones save their state.
 
     Raises:
+        FieldError: a record is stale, and `options` do not say what becomes of it.
         ValueError: as `preflight`.
     """
     summary = GridSummary()
     unique = {run.spec.run_id: run for run in planned}  # rows may share runs
-    pending = [run for run in unique.values() if not records.is_done(options.results, run.spec)]
+    done = DoneRuns(options)
+    pending = [run for run in unique.values() if not done.has(run)]
     summary.skipped = len(unique) - len(pending)
+    if pending:
+        preflight(pending, options)
+    for info in dict.fromkeys(run.data for run in planned):
+        if line := other_files(info, options.data_dir):
+            observer.warned(line)
+    for line in done.warnings():
+        observer.warned(line)
     if not pending:
         return summary
-    preflight(pending, options)
     grid = _Grid(options, observer, summary)
     observer.begun(pending)
     try:
@@ -129,6 +141,7 @@ class _Grid:
         self.options = options
         self.observer = observer
         self.summary = summary
+        self.done = DoneRuns(options)
         self.owned: dict[str, tuple[PlannedRun, Workspace]] = {}
         self.passed_over: dict[str, PlannedRun] = {}
         self._seen_elsewhere: set[str] = set()
@@ -138,7 +151,7 @@ class _Grid:
         options = self.options
         for run in pending:
             run_id = run.spec.run_id
-            workspace = Workspace.of(options.results, run_id)
+            workspace = Workspace.for_run(options.results, run_id)
             if run_id in self._seen_elsewhere and workspace.state() == "failed":
                 self._count_failure(run, workspace.reason())
                 continue
@@ -151,13 +164,16 @@ class _Grid:
                 self.passed_over[run_id] = run
                 self._seen_elsewhere.add(run_id)
                 continue
-            if records.is_done(options.results, run.spec):
-                workspace.finish()
-                self.summary.done += 1
-                self.observer.passed_over(run)
-                continue
             try:
+                if self.done.has(run):
+                    workspace.finish()
+                    self.summary.done += 1
+                    self.observer.passed_over(run)
+                    continue
                 self._quarantine(run, workspace)
+            except ValueError as error:  # a stale record that another process has just written
+                self._fail(run, workspace, str(error), "")
+                continue
             except OSError as error:
                 self._fail(run, workspace, f"a damaged file could not be moved aside: {error}", "")
                 continue
@@ -166,13 +182,17 @@ class _Grid:
             yield Job(run.spec, run.data, options, workspace.checkpoint, options.annotators)
 
     def _quarantine(self, run: PlannedRun, workspace: Workspace) -> None:
-        """What an earlier try has left damaged is named, and kept under another name."""
-        damaged = (
-            records.quarantine_damaged_record(self.options.results, run.spec),
-            Checkpoints(workspace.checkpoint, run.spec.run_id).quarantine_damaged(),
-            annotator.quarantine_damaged_scores(self.options.annotators, run.spec, run.data),
-        )
-        for line in filter(None, damaged):
+        """What is damaged or stale is named, and kept under another name."""
+        results, spec = self.options.results, run.spec
+        digest = files_digest(run.data, self.options.data_dir)
+        moved = [
+            records.quarantine_damaged_record(results, spec),
+            Checkpoints(workspace.checkpoint, origin_id(spec, digest)).quarantine_damaged(),
+            annotator.quarantine_damaged_scores(self.options.annotators, spec, run.data, digest),
+        ]
+        if records.record_path(results, spec).exists():  # whole, and yet not done
+            moved.append(records.set_stale_aside(results, spec))
+        for line in filter(None, moved):
             self.observer.warned(line)
 
     def heartbeat(self) -> None:

@@ -10,6 +10,6 @@ or `pllbench check module:MyMethod` on the command line. The checks use default 
 small problem on the CPU and, wherever they can, the real trainer.
 """
 
-from pllbench.testing.checks import Check, method_checks
+from pllbench.testing.suite import Check, method_checks
 
 __all__ = ["Check", "method_checks"]

@@ -1,16 +1,18 @@
-"""The checks themselves. Each is a function of a method's class that raises where it fails."""
+"""The checks themselves, of methods that are trained in steps or of all methods.
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+Each is a function of a method's class that raises where it fails.
+"""
+
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it by
 from torch import Tensor, nn
 
-from pllbench.method import Hparams, Network, Problem
+from pllbench.method import Family, Hparams, Method, Network, Problem
 from pllbench.networks import make_network
 from pllbench.spec import RunSpec, TrainSpec
 from pllbench.testing.support import (
@@ -37,63 +39,13 @@ from pllbench.training.task import Task
 from pllbench.training.trainer import build_method, train
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One thing that a method must satisfy.
-
-    Attributes:
-        name: completes the sentence "the method ...".
-        verify: raises anything where that does not hold.
-    """
-
-    name: str
-    verify: Callable[[], None]
-
-    def run(self) -> None:
-        """Raise AssertionError, with the reason in one sentence, if the check fails.
-
-        torch's global generator is left as it was.
-        """
-        try:
-            with torch.random.fork_rng(devices=[]):
-                torch.manual_seed(0)
-                self.verify()
-        except Exception as error:  # a method may raise anything, and whatever it is, it fails
-            reason = f"{error}"
-            if not isinstance(error, CheckFailed):
-                reason = f"it raises {type(error).__name__}: {error}"
-            raise AssertionError(" ".join(reason.split())) from error
-
-    def __str__(self) -> str:
-        return self.name
-
-
-def method_checks(cls: AnyMethod) -> list[Check]:
-    """The checks that apply to a method, in the order in which failures are best read."""
-    checks: dict[str, Callable[[AnyMethod], None]] = {
-        "declares itself properly": declarations,
-        "returns a proper step": steps,
-        "learns a toy problem": learning,
-        "predicts each row by itself": rowwise_predictions,
-        "keeps all state in state_dict": state,
-        "resumes bit-exactly from a checkpoint": resuming,
-        "is finite at extreme logits": extreme_logits,
-        "takes singleton and full candidate sets": set_sizes,
-        "takes a last batch of one row": last_batch_of_one,
-        "takes a batch larger than the data set": large_batch,
-        "runs for a single epoch": single_epoch,
-    }
-    if cls.labels != "true":
-        checks["never sees true labels"] = labels_unseen
-    return [Check(name, partial(check, cls)) for name, check in checks.items()]
-
-
 def train_finitely(cls: AnyMethod, spec: RunSpec, task: Task) -> None:
-    """Train in the real trainer; weights and predictions must come out finite."""
+    """Train in the real trainer; weights and probabilities must come out finite."""
     outcome = train(spec, cls, task)
     for name, weights in outcome.method.named_parameters():
         require(weights.isfinite().all(), f"{name} is not finite after training")
-    require(predict(outcome.method, task.test_x).isfinite().all(), "its scores are not finite")
+    probs = predict(outcome.method, task.test_x).softmax(1)
+    require(probs.isfinite().all(), "its scores are not finite: a row is NaN, inf, or all -inf")
 
 
 def declarations(cls: AnyMethod) -> None:
@@ -103,6 +55,8 @@ def declarations(cls: AnyMethod) -> None:
         require(type(number) is int and number >= 1, f"{name} is {number!r}, not an int >= 1")
     known = cls.labels in ("candidates", "true")
     require(known, f'labels is {cls.labels!r}, neither "candidates" nor "true"')
+    families = get_args(Family)
+    require(cls.family in families, f"family is {cls.family!r}, none of {', '.join(families)}")
     hparams_type = cls.hparams_type
     require(issubclass(hparams_type, Hparams), "hparams_type is no subclass of Hparams")
     for key, value in (("frozen", True), ("extra", "forbid"), ("strict", True)):
@@ -115,9 +69,11 @@ def declarations(cls: AnyMethod) -> None:
     stored = hparams_type.parse(hparams.model_dump(mode="json"))
     require(stored == hparams, "its default hyperparameters do not survive JSON, as records do")
     task = toy_task(32, cls.labels)
-    views = build_method(toy_spec(cls), cls, task).views  # refuses unknown roles
-    proper = isinstance(views, tuple) and len(views) > 0
-    require(proper, f"views is {views!r}, not a tuple of roles")
+    method = build_method(toy_spec(cls), cls, task)  # refuses unknown roles
+    proper = isinstance(method.views, tuple) and len(method.views) > 0
+    require(proper, f"views is {method.views!r}, not a tuple of roles")
+    answer = method.restarts()
+    require(isinstance(answer, bool), f"restarts() gives {answer!r}, not a bool")
 
 
 def steps(cls: AnyMethod) -> None:
@@ -133,8 +89,11 @@ def steps(cls: AnyMethod) -> None:
                 shape, dtype = list(step.pseudo.shape), step.pseudo.dtype
                 proper = shape == [len(batch.index)] and dtype == torch.int64
                 require(proper, f"pseudo is {dtype} of shape {shape} {where}, not int64 [B]")
+                known = (step.pseudo >= 0) & (step.pseudo < NUM_CLASSES)
+                require(known.all(), f"a pseudo label is no class {where}")
                 among = batch.candidates.gather(1, step.pseudo[:, None]).all()
-                require(among, f"a pseudo label is not a candidate of its row {where}")
+                free = cls.noisy_candidates
+                require(among | free, f"a pseudo label is not a candidate of its row {where}")
             for name, value in step.logs.items():
                 scalar = isinstance(value, Tensor) and value.ndim == 0
                 require(scalar and not value.requires_grad, f"log {name} is no detached scalar")
@@ -142,15 +101,23 @@ def steps(cls: AnyMethod) -> None:
 
 
 def learning(cls: AnyMethod) -> None:
-    """It gets past half of the way from the majority class to all rows right."""
+    """It gets past half of the way from the majority class to all rows right.
+
+    A learning rate is no property of a method, and the published ones span orders of magnitude: a
+    method that fails at the default one may succeed at a tenth of it.
+    """
     task = toy_task(192, cls.labels)
-    accuracy = train(toy_spec(cls, epochs=10, batch_size=32), cls, task).result.accuracy["last"]
     majority = task.test_y.bincount().max().item() / len(task.test_y)
     enough = (1 + majority) / 2
-    require(
-        accuracy > enough,
-        f"its accuracy on separable blobs is {accuracy:.2f}, not above {enough:.2f}; "
-        f"the majority class alone gives {majority:.2f}",
+    best = 0.0
+    for lr in (0.1, 0.01) if cls.gradient else (0.1,):
+        spec = toy_spec(cls, epochs=10, batch_size=32, lr=lr)
+        best = max(best, train(spec, cls, task).result.accuracy["last"])
+        if best > enough:
+            return
+    raise CheckFailed(
+        f"its accuracy on separable blobs is {best:.2f}, not above {enough:.2f}; "
+        f"the majority class alone gives {majority:.2f}"
     )
 
 
@@ -161,21 +128,26 @@ def rowwise_predictions(cls: AnyMethod) -> None:
     x = task.test_x[:40]
     for epoch in range(EPOCHS):
         train_epoch(method, task, epoch)
-        before = snapshot(method)
-        scores = predict(method, x)
-        require(scores.shape == (len(x), NUM_CLASSES), f"its scores are {list(scores.shape)}")
-        require(same(predict(method, x), scores), "two predictions of one batch differ")
-        with torch.no_grad():
-            for name, extra in method.extra_predictions(x).items():
-                require(extra.shape == scores.shape, f"scores {name} are {list(extra.shape)}")
-        changed = difference(before, method.state_dict())
-        require(changed is None, f"predicting changes {changed}")
-        alone = torch.cat([predict(method, row) for row in x.split(1)])
-        turned = predict(method, x.flip(0)).flip(0)
-        for other in (alone, turned):
-            # Kernels for other batch sizes may round differently.
-            close = other.shape == scores.shape and torch.allclose(other, scores, 1e-4, 1e-4)
-            require(close, "its scores of a row depend on the other rows of the batch")
+        require_pure(method, x)
+
+
+def require_pure(method: Method[Any], x: Tensor) -> None:
+    """Predicting the rows x [B, ...] is a function of each row, and has no effect."""
+    before = snapshot(method)
+    scores = predict(method, x)
+    require(scores.shape == (len(x), NUM_CLASSES), f"its scores are {list(scores.shape)}")
+    require(same(predict(method, x), scores), "two predictions of one batch differ")
+    with torch.no_grad():
+        for name, extra in method.extra_predictions(x).items():
+            require(extra.shape == scores.shape, f"scores {name} are {list(extra.shape)}")
+    changed = difference(before, method.state_dict())
+    require(changed is None, f"predicting changes {changed}")
+    alone = torch.cat([predict(method, row) for row in x.split(1)])
+    turned = predict(method, x.flip(0)).flip(0)
+    for other in (alone, turned):
+        # Kernels for other batch sizes may round differently.
+        close = other.shape == scores.shape and torch.allclose(other, scores, 1e-4, 1e-4)
+        require(close, "its scores of a row depend on the other rows of the batch")
 
 
 def state(cls: AnyMethod) -> None:
@@ -190,15 +162,20 @@ def state(cls: AnyMethod) -> None:
         require(equal, f"after epoch {epoch}, a copy of its state_dict predicts other scores")
         train_epoch(method, task, epoch)
         train_epoch(other, task, epoch)
-        for name, value in plain_attributes(method).items():
-            held = any(isinstance(leaf, (Tensor, np.ndarray, nn.Module)) for leaf in leaves(value))
-            require(not held, f"{name} holds tensors, yet is neither parameter, buffer nor module")
-        buffers = dict(method.named_buffers()).keys() - method.state_dict().keys()
-        require(not buffers, f"buffers outside state_dict: {', '.join(sorted(buffers))}")
+        require_nothing_hidden(method, other)
         changed = difference(method.state_dict(), other.state_dict())
         require(changed is None, f"{changed} differs one epoch after a copy of its state_dict")
-        counted = difference(plain_data(method), plain_data(other))
-        require(counted is None, f"attribute {counted} changes in training: make it a buffer")
+
+
+def require_nothing_hidden(method: Method[Any], other: Method[Any]) -> None:
+    """No state of `method` stands outside its state_dict, from which `other` was made."""
+    for name, value in plain_attributes(method).items():
+        held = any(isinstance(leaf, (Tensor, np.ndarray, nn.Module)) for leaf in leaves(value))
+        require(not held, f"{name} holds tensors, yet is neither parameter, buffer nor module")
+    buffers = dict(method.named_buffers()).keys() - method.state_dict().keys()
+    require(not buffers, f"buffers outside state_dict: {', '.join(sorted(buffers))}")
+    counted = difference(plain_data(method), plain_data(other))
+    require(counted is None, f"attribute {counted} changes in training: make it a buffer")
 
 
 def resuming(cls: AnyMethod) -> None:
@@ -246,7 +223,8 @@ def extreme_logits(cls: AnyMethod) -> None:
     # The larger size is for methods with a temperature.
     for precision, largest in (("float32", 200.0), ("float32", 4000.0), ("bf16", 200.0)):
         settings = spec.train.model_copy(update={"precision": precision})
-        problem = Problem(task.candidates, EPOCHS, partial(network, settings, largest))
+        made = partial(network, settings, largest)
+        problem = Problem(task.candidates, EPOCHS, made, tuple(task.x.shape[1:]))
         method = cls(problem, cls.hparams_type())
         for epoch in range(EPOCHS):
             where = f"at epoch {epoch} of {EPOCHS} with logits up to {largest:.0f}, {precision}"

@@ -14,9 +14,10 @@ from torch import Tensor, nn
 
 from pllbench.candidates.audit import audit_candidates
 from pllbench.method import Batch, Hparams, Method, Problem, Step
-from pllbench.spec import RunSpec, TrainSpec, ViewSpec
+from pllbench.spec import FITTED, RunSpec, TrainSpec, ViewSpec
 from pllbench.training.checkpoints import Checkpoints
 from pllbench.training.loader import Loader
+from pllbench.training.sgd import SGD
 from pllbench.training.step import take_gradient, update
 from pllbench.training.task import Task
 from pllbench.training.trainer import Interrupted, Outcome, train
@@ -64,15 +65,21 @@ def toy_task(num_rows: int, labels: Literal["candidates", "true"] = "candidates"
     )
 
 
-def toy_spec(cls: AnyMethod, epochs: int = EPOCHS, batch_size: int = 16) -> RunSpec:
-    """A run of `cls` on the toy problem, with default hyperparameters."""
+def toy_spec(
+    cls: AnyMethod, epochs: int = EPOCHS, batch_size: int = 16, lr: float = 0.1
+) -> RunSpec:
+    """A run of `cls` on the toy problem, with default hyperparameters.
+
+    A method without gradient has no train settings: for it they stay as they are.
+    """
     return RunSpec(
         method=cls.__name__,
         version=1,
         hparams={},
         dataset="toy",
         seed=0,
-        train=TrainSpec(epochs=epochs, batch_size=batch_size),
+        gradient=cls.gradient,
+        train=TrainSpec(epochs=epochs, batch_size=batch_size, lr=lr) if cls.gradient else FITTED,
     )
 
 
@@ -92,14 +99,14 @@ def walk(
     """One epoch as the trainer does it; each step is handed out between gradient and update."""
     loader = Loader(task.x, task.candidates, task.views, method.views, batch_size=16, seed=0)
     # Without momentum there is no state here that a copy of the method would lack.
-    optimizer = torch.optim.SGD(method.parameters(), lr=lr)
+    optimizer = SGD(method.parameters(), lr)
     torch.manual_seed(epoch)
     method.epoch = epoch
     method.train()
     with torch.no_grad():
         method.on_epoch_start(loader)
     for batch in loader.epoch(epoch):
-        step = take_gradient(method, batch)
+        step = take_gradient(method, batch, optimizer)
         yield batch, step
         update(method, batch, optimizer)
 

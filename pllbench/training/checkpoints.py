@@ -1,6 +1,6 @@
 """Checkpoints of one run: everything that training between two epochs depends on.
 
-Random streams are seeded anew at each epoch from the run's seed, so no generator's state is needed.
+Random streams are seeded at each epoch from the run's seed, so no generator's state is needed.
 """
 
 import hashlib
@@ -69,7 +69,7 @@ class Checkpoints:
 
     Attributes:
         path: of the file; there is at most one a run.
-        run_id: a checkpoint of another run is not accepted.
+        run_id: whose it is; a checkpoint of another run, or of another origin, is not accepted.
         every: epochs between two checkpoints.
     """
 
@@ -122,7 +122,7 @@ class Checkpoints:
             content = BytesIO(unsealed(self.path.read_bytes()))
             fields = torch.load(content, map_location=device, weights_only=True)
             if fields.pop("run_id") != self.run_id:
-                raise ValueError("of another run")
+                raise ValueError("of another run, or of other settings, source or data")
             return State(**fields)
         except Exception as error:  # torch and pickle raise their own kinds
             reason = str(error).partition("\n")[0] or type(error).__name__

@@ -7,7 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from pllbench.data.imbalance import class_groups
 from pllbench.method import Method
+from pllbench.results.metrics import ClassMetric, column_of
 from pllbench.training.task import Task
 
 EXTRA = "accuracy_"
@@ -17,6 +19,26 @@ EXTRA = "accuracy_"
 def accuracy(scores: Tensor, y: Tensor) -> float:
     """Share of rows whose highest score [M, C] is at the true label [M]."""
     return (scores.argmax(1) == y).double().mean().item()
+
+
+def class_accuracies(scores: Tensor, y: Tensor) -> dict[ClassMetric, float]:
+    """Means over classes of the share of a class's rows whose highest score [M, C] is right.
+
+    Over all classes that the true labels [M] hold, and over each group of `class_groups`; a group
+    of which the labels hold no class is left out.
+    """
+    num_classes = scores.shape[1]
+    predicted = scores.argmax(1)
+    counts = torch.bincount(y, minlength=num_classes)
+    right = torch.bincount(y[predicted == y], minlength=num_classes)
+    shares, occurs = right.double() / counts, counts > 0
+    everything: ClassMetric = "balanced"
+    groups = [(everything, slice(None)), *class_groups(num_classes).items()]
+    return {
+        name: shares[group][occurs[group]].mean().item()
+        for name, group in groups
+        if occurs[group].any()
+    }
 
 
 def noise_rates(pseudo: Tensor, y: Tensor, num_classes: int) -> tuple[float, float]:
@@ -68,8 +90,12 @@ def evaluate(method: Method[Any], task: Task) -> dict[str, float]:
     """
     scores = predictions(method, task, task.test_x)
     if scores.isnan().any():  # the last step broke the weights; argmax would call it class 0
-        raise FloatingPointError(f"a score is NaN after the last step of epoch {method.epoch}")
+        after = f"the last step of epoch {method.epoch}" if method.gradient else "fitting"
+        raise FloatingPointError(f"a score is NaN after {after}")
     row = {"accuracy": accuracy(scores, task.test_y)}
+    if task.long_tailed:
+        values = class_accuracies(scores, task.test_y)
+        row |= {column_of(metric): value for metric, value in values.items()}
     for name, extra in _over_chunks(task, task.test_x, method.extra_predictions).items():
         row[f"{EXTRA}{name}"] = accuracy(extra, task.test_y)
     if len(task.holdout_x):

@@ -7,7 +7,11 @@ import torch
 from torch import Tensor
 
 from pllbench.candidates.audit import Audit, audit_candidates, check_candidates
-from pllbench.candidates.processes import Candidates, Logits, TrueLabels, generate, require_possible
+from pllbench.candidates.processes import Candidates, Logits
+from pllbench.candidates.pruning import PruningAudit, audit_pruning
+from pllbench.candidates.requirements import require_possible
+from pllbench.candidates.sets_spec import SetsSpec
+from pllbench.data.candidate_sets import pruned_sets, require_neighbours, unpruned_sets
 from pllbench.data.dataset import hold_out, split
 from pllbench.data.readers.base import Dataset
 from pllbench.networks import make_network
@@ -33,6 +37,8 @@ class Task:
         holdout_candidates: [H, C] bool.
         views: made from the training rows.
         audit: candidate sets of training rows and hold-out together.
+        pruning: what pruning has done to these candidate sets; None where there was none.
+        long_tailed: the training rows are a long-tailed part of the data set's.
     """
 
     x: Tensor
@@ -44,6 +50,8 @@ class Task:
     holdout_candidates: Tensor
     views: Views
     audit: Audit
+    pruning: PruningAudit | None = None
+    long_tailed: bool = False
 
 
 def make_task(
@@ -71,11 +79,12 @@ def make_task(
         ValueError: a row has no candidate, or its true label is none (unless `noisy`).
     """
     info, seed = dataset.info, spec.split_seed
-    train, test = split(dataset, seed)
+    train, test = split(dataset, seed, spec.imbalance)
     y = dataset.y[train].numpy()
-    sets = _candidate_sets(spec, dataset, train, logits)
-    process = spec.candidates.process if spec.candidates else None
-    check_candidates(sets, y, noisy=noisy or info.noisy or process == "noisy", where=spec.dataset)
+    sets = unpruned = _unpruned_sets(spec, dataset, train, logits)
+    _check_sets(spec, dataset, train, sets, noisy=noisy)
+    if spec.pruning:
+        sets = pruned_sets(dataset, train, unpruned, spec.pruning)
     kept, held = hold_out(torch.arange(len(train)), spec.holdout, seed)
     x = _rows(dataset.x, train[kept])
     stats = image_statistics(x, info.pixels, spec.views) if _images(x) else statistics(x)
@@ -90,31 +99,43 @@ def make_task(
         holdout_candidates=candidates[held].to(device),
         views=Views(info.kind, spec.views, stats.to(device)),
         audit=audit_candidates(sets, y),
+        pruning=audit_pruning(unpruned, sets, y) if spec.pruning else None,
+        long_tailed=spec.imbalance != 1,
     )
 
 
-def _candidate_sets(
+def _unpruned_sets(
     spec: RunSpec, dataset: Dataset, train: Tensor, logits: Logits | None
 ) -> Candidates:
-    """Sets [training rows, C]: the true labels, those of the data, or generated ones."""
-    y = dataset.y[train].numpy()
+    """Sets [training rows, C]: the true labels, or the candidate sets before pruning."""
     if spec.labels == "true":
-        one_hot: Candidates = np.eye(dataset.num_classes, dtype=np.bool_)[y]
+        one_hot: Candidates = np.eye(dataset.num_classes, dtype=np.bool_)[dataset.y[train].numpy()]
         return one_hot
-    if dataset.candidates is not None:
-        given: Candidates = dataset.candidates[train].numpy()
-        return given
-    assert spec.candidates is not None, "the grid gives generated sets a process"
-    truth = TrueLabels(y, dataset.num_classes, dataset.info.superclasses, logits)
-    return generate(truth, spec.candidates, spec.split_seed)
+    return unpruned_sets(dataset, train, SetsSpec.of(spec), spec.split_seed, logits)
 
 
-def require_fit(spec: RunSpec, dataset: Dataset) -> None:
+def _check_sets(
+    spec: RunSpec, dataset: Dataset, train: Tensor, candidates: Candidates, *, noisy: bool
+) -> None:
+    """Refuse sets [training rows, C] without a candidate, or, unless permitted, the true label."""
+    permitted = noisy or dataset.info.noisy or SetsSpec.of(spec).noisy
+    y = dataset.y[train].numpy()
+    check_candidates(candidates, y, noisy=permitted, where=spec.dataset)
+
+
+def require_fit(spec: RunSpec, dataset: Dataset, *, noisy: bool = False) -> None:
     """Check that `spec` asks for nothing that its data set cannot give, before anything is made.
+
+    Args:
+        spec: the run.
+        dataset: its data set.
+        noisy: permit rows whose true label is no candidate.
 
     Raises:
         ValueError: a network does not take its rows, or the candidate process its classes; images
-            are scaled; or the hold-out takes no row, or all.
+            are scaled; a class has too few rows for the imbalance, or all rows for pruning; sets of
+            annotators' labels lack a true label (unless `noisy`); or the hold-out takes no row, or
+            all.
     """
     networks = [spec.train.network]
     if spec.candidates:
@@ -126,7 +147,13 @@ def require_fit(spec: RunSpec, dataset: Dataset) -> None:
             make_network(TrainSpec(network=name), tuple(dataset.x.shape[1:]), dataset.num_classes)
     require_scaling(dataset.info.kind, spec.views)
     seed = spec.split_seed
-    hold_out(split(dataset, seed)[0], spec.holdout, seed)
+    train, _ = split(dataset, seed, spec.imbalance)
+    hold_out(train, spec.holdout, seed)
+    if spec.pruning:
+        require_neighbours(train, spec.pruning)
+    if spec.annotations:
+        sets = _unpruned_sets(spec, dataset, train, None)
+        _check_sets(spec, dataset, train, sets, noisy=noisy)
 
 
 def _images(x: Tensor) -> bool:

@@ -15,13 +15,16 @@ from torch import Tensor
 from pllbench.method import Method, Network, Problem
 from pllbench.networks import compile_encoders, make_network
 from pllbench.results.curves import Curves
-from pllbench.results.model_selection import choose, last_epochs
+from pllbench.results.metrics import METRICS, column_of
+from pllbench.results.model_selection import choose, last_epochs, under_rules
 from pllbench.results.records import Result
 from pllbench.seeds import stream_seed
-from pllbench.spec import RunSpec, TrainSpec
+from pllbench.spec import RunSpec
 from pllbench.training.checkpoints import Checkpoints, State
 from pllbench.training.evaluation import EXTRA, evaluate, noise_rates
 from pllbench.training.loader import Loader
+from pllbench.training.optimizer import learning_rate, make_optimizer
+from pllbench.training.sgd import SGD
 from pllbench.training.step import take_step
 from pllbench.training.task import Task
 
@@ -65,17 +68,6 @@ class Outcome:
     method: Method[Any]
 
 
-def learning_rate(spec: TrainSpec, epoch: int) -> float:
-    """Learning rate of an epoch (0-based) under the schedule of `spec`."""
-    share = epoch / spec.epochs
-    if spec.schedule == "cosine":
-        lowest = spec.lr * 1e-3
-        return lowest + (spec.lr - lowest) * (1 + math.cos(math.pi * share)) / 2
-    # A milestone is met at the exact epoch although 0.605 * 200 is no exact float.
-    passed = sum(share >= milestone - 1e-9 for milestone in spec.milestones)
-    return float(spec.lr / 10**passed)
-
-
 def train(
     spec: RunSpec,
     cls: type[Method[Any]],
@@ -86,6 +78,8 @@ def train(
 ) -> Outcome:
     """Train a method to the end of its run, from its checkpoint where there is one.
 
+    A method without gradient is fitted: there is nothing to resume, and nothing to stop between.
+
     Args:
         spec: the run.
         cls: class of the method.
@@ -95,6 +89,7 @@ def train(
 
     Raises:
         FloatingPointError: a loss was not finite, or a score NaN; epoch and step are named.
+        ValueError: pseudo labels were not one a row.
         Interrupted: `on_epoch` asked to stop; the state was saved.
     """
     device, clock = task.x.device, time.perf_counter()
@@ -104,12 +99,11 @@ def train(
         loader = Loader(
             task.x, task.candidates, task.views, method.views, spec.train.batch_size, spec.seed
         )
-        optimizer = torch.optim.SGD(
-            method.parameters(),
-            lr=spec.train.lr,
-            momentum=spec.train.momentum,
-            weight_decay=spec.train.weight_decay,
-        )
+        if not cls.gradient:
+            outcome = _fit(method, loader, task)
+            on_epoch(Progress(0, outcome.result.accuracy["last"]))
+            return outcome
+        optimizer = make_optimizer(method, spec.train)
         columns: Columns = {}
         start, resumed_from, seconds = 0, [], 0.0
         if checkpoints and (state := checkpoints.load(device)):
@@ -119,11 +113,12 @@ def train(
             resumed_from = [*state.resumed_from, start]
             seconds = state.seconds
         for epoch in range(start, spec.train.epochs):
-            lr = learning_rate(spec.train, epoch)
-            for group in optimizer.param_groups:
-                group["lr"] = lr
             torch.manual_seed(stream_seed(spec.seed, "method", epoch))
-            row = {"lr": lr} | _train_epoch(method, loader, optimizer, task, epoch)
+            _start_epoch(method, loader, epoch)
+            if method.restarts():
+                optimizer = make_optimizer(method, spec.train)
+            optimizer.lr = lr = learning_rate(spec.train, epoch)
+            row = {"lr": lr} | _train_epoch(method, loader, optimizer, task)
             _append(columns, row | evaluate(method, task), epoch)
             go_on = on_epoch(Progress(epoch, columns["accuracy"][-1]))
             if epoch + 1 == spec.train.epochs:
@@ -159,7 +154,7 @@ def build_method(spec: RunSpec, cls: type[Method[Any]], task: Task) -> Method[An
     def network() -> Network:
         return make_network(spec.train, shape, num_classes).to(device)
 
-    problem = Problem(task.candidates, spec.train.epochs, network)
+    problem = Problem(task.candidates, spec.train.epochs, network, shape)
     method = cls(problem, cls.hparams_type.parse(spec.hparams)).to(device)
     task.views.require(method.views)
     if spec.train.compile:
@@ -167,16 +162,14 @@ def build_method(spec: RunSpec, cls: type[Method[Any]], task: Task) -> Method[An
     return method
 
 
-def _restore(
-    state: State, method: Method[Any], optimizer: torch.optim.Optimizer, checkpoints: Checkpoints
-) -> None:
+def _restore(state: State, method: Method[Any], optimizer: SGD, checkpoints: Checkpoints) -> None:
     try:
         method.load_state_dict(state.method)
         optimizer.load_state_dict(state.optimizer)
     except (RuntimeError, ValueError, KeyError) as error:  # its code has changed, its version not
         raise ValueError(
             "the checkpoint does not fit the method any more: moved to "
-            f"{checkpoints.quarantine()}; the next try starts anew"
+            f"{checkpoints.quarantine()}; the next try starts from the beginning"
         ) from error
 
 
@@ -191,39 +184,69 @@ def _append(columns: Columns, row: dict[str, float], epoch: int) -> None:
         columns.setdefault(name, [math.nan] * epoch).append(row.get(name, math.nan))
 
 
-def _train_epoch(
-    method: Method[Any], loader: Loader, optimizer: torch.optim.Optimizer, task: Task, epoch: int
-) -> dict[str, float]:
-    """One pass over the training set. The device is waited for once, at its end."""
+def _start_epoch(method: Method[Any], loader: Loader, epoch: int) -> None:
     method.epoch = epoch
     method.train()
     with torch.no_grad():
         method.on_epoch_start(loader)
+
+
+def _train_epoch(
+    method: Method[Any], loader: Loader, optimizer: SGD, task: Task
+) -> dict[str, float]:
+    """One pass over the training set. The device is waited for once, at its end."""
     losses: list[Tensor] = []
     logs: defaultdict[str, list[Tensor]] = defaultdict(list)
-    pseudo = torch.full_like(task.y, -1)
-    for batch in loader.epoch(epoch):
+    pseudo: list[tuple[Tensor, Tensor]] = []  # indices and labels
+    for batch in loader.epoch(method.epoch):
         step = take_step(method, batch, optimizer)
         losses.append(step.loss.detach())
         for name, value in step.logs.items():
             logs[name].append(value)
         if step.pseudo is not None:
-            pseudo[batch.index] = step.pseudo
+            pseudo.append((batch.index, step.pseudo))
     values = torch.stack(losses).double().cpu()
     finite = values.isfinite()
     if not finite.all():
         number = int(finite.int().argmin())
         raise FloatingPointError(
-            f"loss is {values[number].item()} at epoch {epoch}, step {number} of {len(loader)}"
+            f"loss is {values[number].item()} at epoch {method.epoch}, "
+            f"step {number} of {len(loader)}"
         )
     row = {"loss": values.mean().item()}
     for name, series in logs.items():
         row[f"log_{name}"] = torch.stack(series).double().mean().item()
-    if (pseudo >= 0).all():
-        row["class_noise"], row["pairwise_noise"] = noise_rates(
-            pseudo, task.y, task.candidates.shape[1]
-        )
+    if len(pseudo) == len(losses):
+        index, labels = map(torch.cat, zip(*pseudo, strict=True))
+        row |= _noise_columns(labels, task.y[index], task)
     return row
+
+
+@torch.no_grad()
+def _fit(method: Method[Any], loader: Loader, task: Task) -> Outcome:
+    """The run of a method without gradient: one fit, one evaluation, one row."""
+    torch.manual_seed(stream_seed(loader.seed, "method", 0))
+    pseudo = method.fit(loader)
+    row = {} if pseudo is None else _noise_columns(pseudo, task.y, task)
+    row |= evaluate(method, task)
+    curves = {name: np.asarray([value]) for name, value in sorted(row.items())}
+    return Outcome(summarise(curves, task), curves, (), 0.0, method)
+
+
+def _noise_columns(pseudo: Tensor, y: Tensor, task: Task) -> dict[str, float]:
+    """Noise rates of pseudo labels [N] against true labels [N].
+
+    Raises:
+        ValueError: they are not one class a row.
+    """
+    num_classes = task.candidates.shape[1]
+    if pseudo.shape != y.shape:
+        shape = tuple(pseudo.shape)
+        raise ValueError(f"pseudo labels of shape {shape} for {len(y)} rows, not one a row")
+    if not ((pseudo >= 0) & (pseudo < num_classes)).all():
+        raise ValueError(f"pseudo labels must be one of the classes 0..{num_classes - 1} a row")
+    wrong, disagreeing = noise_rates(pseudo, y, num_classes)
+    return {"class_noise": wrong, "pairwise_noise": disagreeing}
 
 
 def summarise(curves: Curves, task: Task) -> Result:
@@ -232,6 +255,11 @@ def summarise(curves: Curves, task: Task) -> Result:
     return Result(
         accuracy=accuracy,
         epoch=epochs,
+        class_accuracy={
+            metric: under_rules(curves[column], epochs)
+            for metric in METRICS
+            if metric != "accuracy" and (column := column_of(metric)) in curves
+        },
         extra={
             name.removeprefix(EXTRA): last_epochs(values)
             for name, values in curves.items()

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from pllbench import __main__
+from tests.commands import pllbench
 
 
 def test_help_and_names_need_no_torch() -> None:
@@ -14,7 +15,7 @@ def test_help_and_names_need_no_torch() -> None:
         "try: main(sys.argv[1:])\n"
         "finally: print('heavy:', *{'torch', 'numpy', 'pandas'} & set(sys.modules))"
     )
-    for arguments in (["--help"], ["run", "--help"], ["list", "methods"]):
+    for arguments in (["--help"], ["run", "--help"], ["list", "variants"]):
         command = [sys.executable, "-c", program, *arguments]
         output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         assert output.endswith("heavy:\n"), arguments
@@ -64,3 +65,9 @@ def test_listing_and_reading_records_import_no_torch() -> None:
         "assert 'torch' not in sys.modules",
     ]
     subprocess.run([sys.executable, "-c", "\n".join(lines)], check=True)
+
+
+def test_version() -> None:
+    answer = pllbench("--version")
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out.startswith("pllbench ")

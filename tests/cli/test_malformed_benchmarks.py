@@ -12,13 +12,6 @@ DIGITS = "9" * 5000
 """More digits than Python reads."""
 
 
-@pytest.fixture
-def current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 GRID = '[[grid]]\nmethods = "cc"\ndatasets = "digits"\n'
 SETTING = f"{GRID}[[setting]]\n"
 VARIANT = f'{GRID}[variants.mine]\nbase = "cc"\nlabel = "Mine"\n'
@@ -67,6 +60,7 @@ FILES: dict[str, bytes | str] = {
     "when: Input should be an object": f"{SETTING}when = 3",
     "when.kind.0: Input should be 'image'": f'{SETTING}when = {{ kind = "sound" }}',
     "when.q.0: Input should be a valid number": f'{SETTING}when = {{ q = "low" }}',
+    "unknown data set 'digit': did you mean digits?": f'{SETTING}when = {{ dataset = "digit" }}',
     "unknown method 'nobody'": f'{SETTING}when = {{ method = "nobody" }}',
     'setting when {"method":["rc"]}: applies to no run of this selection': (
         f'{SETTING}when = {{ method = "rc" }}'

@@ -19,10 +19,8 @@ DIGITS = "9" * 5000
 
 
 @pytest.fixture
-def current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def malformed_files(current_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The current folder."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setattr(sys, "path", sys.path.copy())
     modules = {
         "raises": "raise RuntimeError('two\\nlines')",
@@ -31,10 +29,10 @@ def current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "empty_class": "class M: pass",
     }
     for name, text in modules.items():
-        (tmp_path / f"{name}.py").write_text(text)
-    (tmp_path / "folder.toml").mkdir()
-    (tmp_path / "digits").mkdir()
-    return tmp_path
+        (current_folder / f"{name}.py").write_text(text)
+    (current_folder / "folder.toml").mkdir()
+    (current_folder / "digits").mkdir()
+    return current_folder
 
 
 REQUESTS = {
@@ -132,8 +130,8 @@ REQUESTS = {
 
 
 @pytest.mark.parametrize("line", REQUESTS, ids=lambda line: line[:60])
-def test_malformed_requests(current_folder: Path, line: str) -> None:
-    before = contents(current_folder)
+def test_malformed_requests(malformed_files: Path, line: str) -> None:
+    before = contents(malformed_files)
     assert REQUESTS[line] in refused(*shlex.split(line))
-    after = contents(current_folder)
+    after = contents(malformed_files)
     assert {path: after[path] for path in after if path.suffix != ".pyc"} == before

@@ -39,7 +39,7 @@ def test_ranks_over_data_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     results = store(tmp_path, records)
     figure = drawn(monkeypatch, "ranks", "--results", results)
     texts = [text.get_text() for text in figure.axes[0].texts]
-    assert {"CC  1.50", "RC  1.50", "3.00  PRODEN", "CD = 2.34"} <= set(texts)
+    assert {"CC  1.50", "RC  1.50", "3.00  PRODEN", "CD = 2.34, longer than the axis"} <= set(texts)
     assert "N is too small" in figure.texts[0].get_text()
 
 
@@ -59,3 +59,10 @@ def test_accuracy_against_a_hyperparameter(tmp_path: Path, monkeypatch: pytest.M
         assert list(line.get_ydata()) == pytest.approx([70, 80, 75])
         assert [top - low for (_, low), (_, top) in bars.get_segments()] == pytest.approx([2] * 3)
     assert len(axes.containers) == 2
+
+
+@pytest.mark.parametrize("kind", ["noise", "curves"])
+def test_a_rule_is_refused_where_all_epochs_are_shown(kind: str) -> None:
+    answer = pllbench("plot", kind, "--select", "last")
+    message = f"pllbench: --select last: a plot of {kind} shows all epochs, so it takes no rule\n"
+    assert answer == Answer(2, "", message)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -18,6 +19,26 @@ def test_a_grid_is_stored_and_its_table_printed(grid_results: Path) -> None:
     assert re.search(r"CC \(epochs=2\)( +[*+] \d+\.\d\d ± \d+\.\d\d){2}\n", table)
     assert "n = 2 seeds" in table
     assert not (grid_results / "work").exists() or not list((grid_results / "work").iterdir())
+
+
+def test_a_method_without_gradient_is_run_and_its_settings_are_printed(tmp_path: Path) -> None:
+    request = shlex.split("run --methods pl_knn --datasets digits --q 0.3 --seeds 1 --jobs 1")
+    request += ["--results", str(tmp_path)]
+    planned = pllbench(*request, "--dry-run").out
+    settings = (
+        "PL-kNN on digits q=0.3, seeds 0: 0 of 1 done\n  hparams: num_neighbours=10\n  views: "
+    )
+    assert planned.startswith(settings)
+    assert "train: " not in planned
+    answer = pllbench(*request)
+    assert answer.code == 0
+    assert answer.err.splitlines()[-1] == "pllbench: 1 done, 0 were done before, 0 failed"
+    [[spec, result, curves]] = stored(tmp_path).values()
+    assert isinstance(spec, dict)
+    assert isinstance(result, dict)
+    assert spec["gradient"] is False
+    assert result["accuracy"]["last10"] > 0.9
+    assert {len(values) for values in curves.values()} == {1}
 
 
 @pytest.mark.parametrize(

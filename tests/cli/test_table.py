@@ -25,8 +25,8 @@ def test_tables_and_states_of_records_need_no_torch(grid_results: Path) -> None:
 
 
 CELL_KEYS = [
-    *("method", "label", "dataset", "candidates", "q", "network", "epochs"),
-    *("n", "mean", "std", "select", "run_ids"),
+    *("method", "label", "dataset", "candidates", "q", "imbalance", "network", "epochs"),
+    *("n", "mean", "std", "metric", "select", "run_ids"),
 ]
 
 
@@ -57,9 +57,8 @@ def test_json_of_a_table(grid_results: Path) -> None:
         assert cell["mean"] == pytest.approx(np.mean(values))
         assert cell["std"] == pytest.approx(np.std(values, ddof=1))
     assert not accuracies, "every run is in one cell"
-    seed = [
-        "1," if text == "2" and GRID[i - 1] == "--seeds" else text for i, text in enumerate(GRID)
-    ]
+    seeds = GRID.index("--seeds") + 1
+    seed = [*GRID[:seeds], "1,", *GRID[seeds + 1 :]]
     alone = json.loads(pllbench("table", *seed, "--format", "json", "--results", grid_results).out)
     assert {(cell["n"], cell["std"]) for cell in alone} == {(1, None)}
 
@@ -78,3 +77,15 @@ def test_a_table_in_a_file_is_the_table_on_the_screen(
 
 def test_a_table_of_the_best_epochs_says_so(grid_results: Path) -> None:
     assert "oracle" in pllbench("table", "--select", "oracle", "--results", grid_results).out
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [("t.tex", "% A fragment"), ("t.md", "| Digits"), ("t.csv", "method,"), ("t.json", "[")],
+)
+def test_a_file_is_written_in_the_format_of_its_suffix(
+    grid_results: Path, tmp_path: Path, name: str, start: str
+) -> None:
+    file = tmp_path / name
+    assert pllbench("table", "--results", grid_results, "--output", file).code == 0
+    assert file.read_text("utf-8").startswith(start)

@@ -12,14 +12,12 @@ from tests.commands import refused
 
 
 @pytest.fixture
-def current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, grid_results: Path) -> Path:
+def wrong_files(current_folder: Path, monkeypatch: pytest.MonkeyPatch, grid_results: Path) -> Path:
     """The current folder, with files to go wrong with, and a link to the records of `grid`."""
-    monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PLLBENCH_DATA", raising=False)
-    monkeypatch.setenv("COLUMNS", "80")
-    (tmp_path / "grid").symlink_to(grid_results)
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "file").touch()
+    (current_folder / "grid").symlink_to(grid_results)
+    (current_folder / "empty").mkdir()
+    (current_folder / "file").touch()
     files = {
         "twice.toml": 'title = "a"\ntitle = "b"\n',
         "unknown.toml": '[[grid]]\nmethods = ["cc"]\nepoch = 3\n',
@@ -30,22 +28,24 @@ def current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, grid_results
         "no_grid.toml": 'title = "a"\n',
     }
     for name, text in files.items():
-        (tmp_path / name).write_text(text)
-    plugins.write_lost(tmp_path / "good")
-    plugins.write_lost(tmp_path / "unreadable").write_bytes(b"MATLAB 5.0, no more")
-    whole = plugins.write_lost(tmp_path / "cut")
+        (current_folder / name).write_text(text)
+    plugins.write_lost(current_folder / "good")
+    plugins.write_lost(current_folder / "unreadable").write_bytes(b"MATLAB 5.0, no more")
+    whole = plugins.write_lost(current_folder / "cut")
     whole.write_bytes(whole.read_bytes()[:-100])
     sets = np.ones((3, 100))
     sets[:, 17] = 0
-    plugins.write_lost(tmp_path / "empty_set", partial_target=sets)
-    plugins.write_lost(tmp_path / "without_true", partial_target=np.eye(3)[np.zeros(100, int)].T)
-    plugins.write_lost(tmp_path / "infinite", data=np.full((100, 5), np.inf))
+    plugins.write_lost(current_folder / "empty_set", partial_target=sets)
+    plugins.write_lost(
+        current_folder / "without_true", partial_target=np.eye(3)[np.zeros(100, int)].T
+    )
+    plugins.write_lost(current_folder / "infinite", data=np.full((100, 5), np.inf))
     counts = np.random.default_rng(0).integers(0, 2, (1080, 857))
     for name, first in {"from_zero": 0, "from_two": 2}.items():
         counts[:, 0] = np.arange(1080) % 9 + first
-        (tmp_path / name / "cnae9").mkdir(parents=True)
-        np.savetxt(tmp_path / name / "cnae9" / "CNAE-9.data", counts, fmt="%d", delimiter=",")
-    return tmp_path
+        (current_folder / name / "cnae9").mkdir(parents=True)
+        np.savetxt(current_folder / name / "cnae9" / "CNAE-9.data", counts, fmt="%d", delimiter=",")
+    return current_folder
 
 
 WRONG = {
@@ -179,8 +179,8 @@ WRONG = {
 
 
 @pytest.mark.parametrize("line", WRONG)
-def test_wrong_requests(current_folder: Path, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_requests(wrong_files: Path, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", sys.path.copy())
-    before = {path: path.stat().st_mtime_ns for path in current_folder.rglob("*")}
+    before = {path: path.stat().st_mtime_ns for path in wrong_files.rglob("*")}
     assert WRONG[line] in refused(*shlex.split(line))
-    assert {path: path.stat().st_mtime_ns for path in current_folder.rglob("*")} == before
+    assert {path: path.stat().st_mtime_ns for path in wrong_files.rglob("*")} == before

@@ -5,6 +5,7 @@ Letters in shape comments: N instances, C classes, D features.
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,16 @@ def refusal(name: str, data_dir: Path) -> str:
         load_dataset(DATASETS[name], data_dir)
     message = str(caught.value)
     assert "\n" not in message
+    return message
+
+
+def path_refusal(read: Callable[[Path], object], path: Path) -> str:
+    """The message with which `read` refuses a path: one line that begins with it."""
+    with pytest.raises(ValueError, match=r".") as caught:
+        read(path)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert message.startswith(str(path))
     return message
 
 

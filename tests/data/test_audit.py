@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from pllbench.candidates.sets_spec import SetsSpec
 from pllbench.data.audit import audit_dataset, describe
 from pllbench.data.catalogue import DATASETS
 from pllbench.data.custom import custom_info
@@ -73,7 +74,7 @@ def test_images_are_described_by_their_bytes() -> None:
 
 
 def test_digits(tmp_path: Path) -> None:
-    facts = audit_dataset(DIGITS, tmp_path, uniform(0.5), seed=1)
+    facts = audit_dataset(DIGITS, tmp_path, SetsSpec(uniform(0.5)), seed=1)
     assert facts["kind"] == "tabular"
     assert (facts["num_rows"], facts["num_features"], facts["num_classes"]) == (1797, 64, 10)
     assert (facts["num_train"], facts["num_test"]) == (1438, 359)
@@ -88,7 +89,7 @@ def test_digits(tmp_path: Path) -> None:
 
 def test_sets_follow_seed_rate_and_policy(tmp_path: Path) -> None:
     def digest(process: CandidateSpec, seed: int = 0) -> object:
-        return audit_dataset(DIGITS, tmp_path, process, seed)["candidate_digest"]
+        return audit_dataset(DIGITS, tmp_path, SetsSpec(process), seed)["candidate_digest"]
 
     plain = uniform(0.5)
     assert digest(plain) == digest(uniform(0.5, policy="force"))
@@ -103,7 +104,7 @@ def test_sets_follow_seed_rate_and_policy(tmp_path: Path) -> None:
 
 def test_real_candidate_sets(tmp_path: Path) -> None:
     plugins.write_lost(tmp_path)
-    facts = audit_dataset(LOST, tmp_path, None, seed=0)
+    facts = audit_dataset(LOST, tmp_path, SetsSpec(), seed=0)
     assert facts["candidates"] == "real"
     assert (facts["num_rows"], facts["candidate_rows"]) == (100, 80)
     assert (facts["candidates_min"], facts["candidates_mean"], facts["candidates_max"]) == (2, 2, 2)
@@ -111,16 +112,17 @@ def test_real_candidate_sets(tmp_path: Path) -> None:
 
 def test_a_custom_data_set_is_audited_with_its_content_digest(tmp_path: Path) -> None:
     info = custom_info(save_npz(tmp_path))
-    facts = audit_dataset(info, tmp_path, uniform(0.5), seed=0)
+    facts = audit_dataset(info, tmp_path, SetsSpec(uniform(0.5)), seed=0)
     assert (facts["kind"], facts["name"], facts["num_rows"]) == ("tabular", "mine", 40)
     assert facts["digest"] == info.digest
 
 
 def test_a_missing_file_and_a_process_that_needs_an_annotator_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="data set 'italian': no file"):
-        audit_dataset(DATASETS["italian"], tmp_path, None, seed=0)
-    with pytest.raises(ValueError, match="process instance needs an annotator, which `run` trains"):
-        audit_dataset(DIGITS, tmp_path, CandidateSpec(process="instance", q=0.5), seed=0)
+        audit_dataset(DATASETS["italian"], tmp_path, SetsSpec(), seed=0)
+    sets = SetsSpec(CandidateSpec(process="instance", q=0.5))
+    with pytest.raises(ValueError, match="process instance needs an annotator, which a run trains"):
+        audit_dataset(DIGITS, tmp_path, sets, seed=0)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +132,7 @@ def test_a_missing_file_and_a_process_that_needs_an_annotator_are_refused(tmp_pa
 def test_real_files(
     name: str, process: CandidateSpec | None, rows: int, features: int, classes: int
 ) -> None:
-    facts = audit_dataset(DATASETS[name], real_data_dir(name), process, seed=0)
+    facts = audit_dataset(DATASETS[name], real_data_dir(name), SetsSpec(process), seed=0)
     assert facts["num_rows"] == rows
     assert (facts["num_features"], facts["num_classes"]) == (features, classes)
     assert facts["num_train"] == rows - round(rows / 5)

@@ -17,7 +17,7 @@ from pllbench.grid.labels import differences, row_label
 from pllbench.grid.plan import PlannedRun, Selection, plan
 from pllbench.grid.protocol import Setting, default_protocol
 from pllbench.runner.job import Job, RunOptions, execute
-from tests.data.files import X, Y, save_image, save_npz
+from tests.data.files import X, Y, path_refusal, save_image, save_npz
 
 
 def planned(path: Path, method: str = "cc", q: float | None = 0.3, epochs: int = 1) -> PlannedRun:
@@ -33,16 +33,6 @@ def planned(path: Path, method: str = "cc", q: float | None = 0.3, epochs: int =
 
 def make_job(run: PlannedRun, folder: Path) -> Job:
     return Job(run.spec, run.data, RunOptions(folder / "results", folder, "cpu"))
-
-
-def refusal(path: Path) -> str:
-    """The message with which the data set at `path` is refused: one line that begins with it."""
-    with pytest.raises(ValueError, match=r".") as caught:
-        custom_info(path)
-    message = str(caught.value)
-    assert "\n" not in message
-    assert message.startswith(str(path))
-    return message
 
 
 def test_what_is_a_path_and_what_is_a_name() -> None:
@@ -64,18 +54,31 @@ def test_the_name_is_that_of_the_file_or_folder(tmp_path: Path) -> None:
 
 
 def test_bad_paths_and_names_are_refused(tmp_path: Path) -> None:
-    assert "no such file or folder" in refusal(tmp_path / "nothing.npz")
-    assert "is a data set of the suite" in refusal(save_npz(tmp_path, "digits"))
+    assert "no such file or folder" in path_refusal(custom_info, tmp_path / "nothing.npz")
+    assert "is a data set of the suite" in path_refusal(custom_info, save_npz(tmp_path, "digits"))
     for name in ("my data", ".", ".."):
-        assert "its name must be" in refusal(save_npz(tmp_path, name))
+        assert "its name must be" in path_refusal(custom_info, save_npz(tmp_path, name))
+    assert "'Digits' is a data set of the suite" in path_refusal(
+        custom_info, save_npz(tmp_path, "Digits")
+    )
+    assert "its name is that of a device" in path_refusal(custom_info, save_npz(tmp_path, "aux"))
+    assert "its name is longer than 200 bytes" in path_refusal(
+        custom_info, save_npz(tmp_path, "x" * 201)
+    )
     (tmp_path / "a.csv").write_text("1,2")
-    assert "a .npz file, a .mat file or a folder" in refusal(tmp_path / "a.csv")
+    assert "a .npz file, a .mat file or a folder" in path_refusal(custom_info, tmp_path / "a.csv")
 
 
 def test_two_data_sets_of_one_name_are_refused(tmp_path: Path) -> None:
     (tmp_path / "below").mkdir()
-    pair = (str(save_npz(tmp_path)), str(save_npz(tmp_path / "below")))
+    pair = (str(save_npz(tmp_path)), str(save_npz(tmp_path / "below", x=2 * X)))
     with pytest.raises(ValueError, match="another data set is named 'mine'"):
+        plan(Selection(methods=("cc",), datasets=pair))
+
+
+def test_names_that_differ_in_case_alone_are_refused(tmp_path: Path) -> None:
+    pair = (str(save_npz(tmp_path, "birds")), str(save_npz(tmp_path, "Birds")))
+    with pytest.raises(ValueError, match=r"Birds\.npz: another data set is named 'birds' as well"):
         plan(Selection(methods=("cc",), datasets=pair))
 
 

@@ -11,21 +11,11 @@ from scipy.io import savemat
 from pllbench.data.custom import custom_info
 from pllbench.data.dataset import load_dataset, split
 from pllbench.data.readers.base import Dataset
-from tests.data.files import X, Y, save_image, save_npz
+from tests.data.files import X, Y, path_refusal, save_image, save_npz
 
 
 def read(path: Path) -> Dataset:
     return load_dataset(custom_info(path), Path())
-
-
-def refusal(path: Path) -> str:
-    """The message with which the data set at `path` is refused: one line that begins with it."""
-    with pytest.raises(ValueError, match=r".") as caught:
-        read(path)
-    message = str(caught.value)
-    assert "\n" not in message
-    assert message.startswith(str(path))
-    return message
 
 
 def test_rows_of_features(tmp_path: Path) -> None:
@@ -77,10 +67,10 @@ def test_a_file_that_is_no_npz_file_is_refused(tmp_path: Path) -> None:
     whole = path.read_bytes()
     for content in (b"", b"<html>", whole[: len(whole) // 2]):
         path.write_bytes(content)
-        assert "not a .npz file, or cut off" in refusal(path)
+        assert "not a .npz file, or cut off" in path_refusal(read, path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("x.npy", b"nothing")
-    assert "not a .npz file" in refusal(path)
+    assert "not a .npz file" in path_refusal(read, path)
 
 
 def test_a_file_that_has_changed_since_it_was_looked_at_is_refused(tmp_path: Path) -> None:

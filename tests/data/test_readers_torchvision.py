@@ -33,13 +33,19 @@ def draw_rows(
     return images, [i % num_classes for i in range(num_rows)]
 
 
-def write_cifar(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def write_cifar(
+    folder: Path,
+    name: str,
+    monkeypatch: pytest.MonkeyPatch,
+    sizes: tuple[int, int] = (NUM_TRAIN, NUM_TEST),
+) -> None:
+    """CIFAR-10 or CIFAR-100 of random images: `sizes` are those of training and test part."""
     cls = getattr(torchvision.datasets, DATASETS[name].torchvision or "")
     target = folder / cls.base_folder
     target.mkdir(parents=True)
     key = "labels" if name == "cifar10" else "fine_labels"
     classes = 10 if name == "cifar10" else 100
-    for file, size in (("train", NUM_TRAIN), ("test", NUM_TEST)):
+    for file, size in zip(("train", "test"), sizes, strict=True):
         images, labels = draw_rows(size, 3, 32, classes)
         content = {"data": images.reshape(size, -1), key: labels}
         (target / file).write_bytes(pickle.dumps(content))

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from pllbench.grid.benchmark import Benchmark, benchmark_names, load_benchmark
-from pllbench.grid.protocol import read_toml
+from pllbench.grid.benchmark import Benchmark, Grid, benchmark_names, load_benchmark
+from pllbench.grid.plan import Selection, plan
+from pllbench.grid.protocol import Variant, read_toml
 
 WRONG_FILES = {
     'title = "a"\ntitle = "b"\n': "Cannot overwrite a value (at line 2, column",
@@ -24,7 +25,6 @@ WRONG_SETTINGS = {
     "candidates = { polcy = 'free' }": ": candidates: unknown key 'polcy', did you mean policy?",
     "train = { lr = nan }": ".train: a number is not finite",
     "when = { datset = 'digits' }": ".when: unknown key 'datset', did you mean dataset?",
-    "when = { dataset = 'digit' }": ".when.dataset.0: unknown data set 'digit': did you mean",
     "when = { kind = 'txt' }": ".when.kind.0: Input should be 'image', 'digits'",
     "when = { q = 30 }": ".when.q.0: Input should be less than or equal to 1",
 }
@@ -72,3 +72,18 @@ def test_a_benchmark_that_is_not_there_is_named(tmp_path: Path) -> None:
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ValueError, match=r"binary\.toml: not readable"):
         load_benchmark(str(tmp_path / "binary.toml"))
+
+
+@pytest.mark.parametrize("label", ["", "  ", "bell\a", "two\nlines"])
+def test_a_label_must_be_visible_text_of_one_line(label: str) -> None:
+    with pytest.raises(ValueError, match="must be visible text of one line"):
+        Variant(base="cc", label=label)
+
+
+def test_two_rows_must_not_have_one_label() -> None:
+    mine = Benchmark(
+        grid=(Grid(methods=("mine",), datasets=("digits",)),),
+        variants={"mine": Variant(base="cc", label="RC")},
+    )
+    with pytest.raises(ValueError, match="variant 'mine' has the label 'RC' of 'rc'"):
+        plan(Selection(benchmark=mine))

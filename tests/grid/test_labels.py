@@ -6,7 +6,7 @@ import pytest
 from pydantic import JsonValue
 
 from pllbench.data.catalogue import DATASETS
-from pllbench.grid.labels import differences, row_label
+from pllbench.grid.labels import differences, printed_name, row_label
 from pllbench.grid.plan import PlannedRun, Selection, plan
 from pllbench.grid.protocol import Setting, default_protocol
 from pllbench.registry import method_entries
@@ -37,7 +37,7 @@ def test_every_run_of_the_protocol_is_what_the_protocol_says(everything: list[Pl
     for run in everything:
         row = row_label(run.spec, PROTOCOL)
         assert run.spec.run_id in ids[row.name]  # an earlier row may hold the same runs
-        assert "(" not in row.label.removesuffix(" (not NCPD)")
+        assert row.label == printed_name(row.name, PROTOCOL)
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from pllbench.grid.benchmark import Benchmark, Grid
+from pllbench.grid.labels import row_label
 from pllbench.grid.plan import PlannedRun, Selection, plan
 from pllbench.grid.protocol import Setting, Variant, When, default_protocol
-from pllbench.spec import CandidateSpec
+from pllbench.spec import FITTED, CandidateSpec
 from tests.factories import FREE, make_plan, make_spec
 
 PROTOCOL = default_protocol()
@@ -58,6 +59,43 @@ def test_a_row_has_each_run_once() -> None:
     assert [(r.spec.q, r.spec.seed) for r in found] == [
         (q, seed) for q in (0.1, 0.3, 0.5) for seed in (0, 1)
     ]
+
+
+def test_a_method_without_gradient_has_one_run_whatever_is_asked_of_training() -> None:
+    asked = Setting(reason="--epochs 5", train={"epochs": 5, "network": "mlp", "lr": 0.3})
+    parts = {"methods": ("pl_knn", "cc"), "q": (0.3,), "seeds": (0,)}
+    [plain, _], [fitted, trained] = runs(**parts), runs(**parts, flags=(asked,))
+    assert (trained.spec.train.epochs, trained.spec.train.network) == (5, "mlp")
+    assert (fitted.spec.gradient, fitted.spec.train) == (False, FITTED)
+    assert fitted.spec.run_id == plain.spec.run_id
+    for run in (plain, fitted):
+        assert run.label == row_label(run.spec, PROTOCOL).label == "PL-kNN"
+
+
+def test_train_settings_need_a_method_that_reads_them() -> None:
+    flag = Setting(reason="--epochs 5", train={"epochs": 5})
+    with pytest.raises(ValueError, match=r"^--epochs 5: no method here has train settings"):
+        runs(methods=("pl_knn",), flags=(flag,))
+
+
+@pytest.mark.parametrize(
+    ("called", "name"),
+    [("CRDPLL", "dpll"), ("plcr", "dpll"), ("RCR", "dpll"), ("CORR", "dpll"), ("SARI", "pals")],
+)
+def test_a_method_is_found_by_what_else_it_is_called(called: str, name: str) -> None:
+    with pytest.raises(ValueError, match=rf"unknown method '{called}': did you mean {name}\?"):
+        runs(methods=(called,))
+
+
+def test_a_method_is_found_by_how_it_is_printed() -> None:
+    with pytest.raises(ValueError, match=r"unknown method 'PiCO\+': did you mean pico_plus\?"):
+        runs(methods=("PiCO+",))
+
+
+def test_rates_are_rounded_as_specs_hold_them() -> None:
+    assert [run.spec.q for run in runs(methods=("rc",), q=(0.1 + 0.2,), seeds=(0,))] == [0.3]
+    wanted = Selection(benchmark=DIGITS, q=(1 - 0.9,))  # 0.09999999999999998
+    assert [run.spec.q for run in plan(wanted)] == [0.1]
 
 
 def test_order_of_the_request_changes_no_run() -> None:

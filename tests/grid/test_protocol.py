@@ -54,7 +54,7 @@ def test_every_shipped_setting_has_a_reason_and_known_values(
     for owner, model in OPTIONS.items():
         if owner != "candidates":
             model.parse(getattr(overrides, owner))
-    candidate_spec(overrides, 0.5)
+    candidate_spec(overrides, 0.5, DATASETS["digits"])
     assert methods or not overrides.hparams, "hyperparameters belong to named methods"
     for method in methods:
         base = PROTOCOL.variants[method].base if method in PROTOCOL.variants else method
@@ -66,8 +66,10 @@ def test_protocol_knows_every_data_set_with_generated_candidates_and_only_method
 ):
     assert set(PROTOCOL.q) == {name for name, info in DATASETS.items() if not info.real_candidates}
     assert set(PROTOCOL.labels) <= set(method_entries())
+    assert set(PROTOCOL.other_names) <= set(method_entries())
 
 
+WITH_QUEUE = ("pico", "pico_plus", "alim", "irnet")
 REDUCED = [name for name, info in DATASETS.items() if info.first]
 
 
@@ -80,7 +82,7 @@ def test_a_part_of_a_data_set_has_the_settings_of_the_whole(name: str) -> None:
     assert len(parts) == len(wholes)
     for part, run in zip(parts, wholes, strict=True):
         expected = run.spec.model_dump() | {"dataset": name}
-        if part.spec.method == "pico":  # its queue is as long in proportion
+        if part.spec.method in WITH_QUEUE:  # as long in proportion
             expected["hparams"] |= {"queue_size": 8192 * 5_000 // 50_000}
             expected["changed"] = tuple(sorted({*run.spec.changed, "queue_size"}))
         assert part.spec.model_dump() == expected
@@ -96,11 +98,11 @@ def test_declared_defaults_are_the_papers() -> None:
 def test_later_settings_win_key_by_key() -> None:
     first = Setting(train={"lr": 1.0, "epochs": 3}, holdout=0.2, data_seed=5, hparams={"a": 1})
     second = Setting(train={"lr": 2.0}, views={"noise_std": 0.3}, hparams={"b": [1]})
-    merged = merge([first, second])
+    merged = merge([first, second], "tabular")
     assert merged.train == {"lr": 2.0, "epochs": 3}
     assert (merged.views, merged.hparams) == ({"noise_std": 0.3}, {"a": 1, "b": [1]})
     assert (merged.holdout, merged.data_seed) == (0.2, 5)
-    zeros = merge([first, Setting(holdout=0.0, data_seed=0)])
+    zeros = merge([first, Setting(holdout=0.0, data_seed=0)], "tabular")
     assert (zeros.holdout, zeros.data_seed) == (0.0, 0)
     assert first.train == {"lr": 1.0, "epochs": 3}
 

@@ -12,17 +12,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from pllbench.method import Batch, Method, Network, Problem, TrainView
+from pllbench.registry import load_method, method_entries
+from pllbench.training.sgd import SGD
 from pllbench.training.step import take_step
 from pllbench_methods.asyco import AsyCo
-from pllbench_methods.cc import CC
-from pllbench_methods.dpll import DPLL
-from pllbench_methods.ncpd import NCPD
-from pllbench_methods.ncpd_coteach import NCPDCoteach
-from pllbench_methods.pico import PiCO
-from pllbench_methods.proden import PRODEN
-from pllbench_methods.rc import RC
-from pllbench_methods.supervised import Supervised
-from pllbench_methods.syco import SyCo
 
 Array = NDArray[np.float64]
 M = TypeVar("M", bound=Method[Any])
@@ -30,25 +23,32 @@ M = TypeVar("M", bound=Method[Any])
 CO_TRAINING = 120
 """An epoch of AsyCo's co-training in which gamma is 1."""
 
-BUILTIN: tuple[type[Method[Any]], ...] = (
-    Supervised,
-    CC,
-    RC,
-    PRODEN,
-    DPLL,
-    PiCO,
-    NCPD,
-    NCPDCoteach,
-    AsyCo,
-    SyCo,
+BUILTIN = tuple(
+    load_method(name)
+    for name, entry in method_entries().items()
+    if entry.value.startswith("pllbench_methods.")
 )
+
+TRAINED = tuple(cls for cls in BUILTIN if cls.gradient)
+"""The methods that are trained in steps."""
 
 
 class NoInstances(TrainView):
     """A training set for methods that do not look at it."""
 
     def batches(self) -> Iterator[Batch]:
-        raise AssertionError("no built-in method walks the training set")
+        raise AssertionError("this method walks the training set: give it one")
+
+
+class Instances(TrainView):
+    """The training set of plain rows x [N, ...] and candidate sets [N, C]."""
+
+    def __init__(self, x: Tensor, candidates: Tensor, batch_size: int = 8) -> None:
+        self.x, self.candidates, self.batch_size = x, candidates, batch_size
+
+    def batches(self) -> Iterator[Batch]:
+        for index in torch.arange(len(self.x), device=self.x.device).split(self.batch_size):
+            yield Batch((self.x[index],), index, self.candidates[index])
 
 
 def sets(*rows: set[int], num_classes: int) -> Tensor:
@@ -88,7 +88,8 @@ def lookup_problem(
         return network
 
     x = torch.eye(rows).split(batch_size)
-    return Problem(candidates, epochs, make_network), Batch(x, torch.arange(batch_size), candidates)
+    problem = Problem(candidates, epochs, make_network, (rows,))
+    return problem, Batch(x, torch.arange(batch_size), candidates)
 
 
 def logit_gradient(network: nn.Module, num_views: int = 1) -> Tensor:
@@ -97,6 +98,17 @@ def logit_gradient(network: nn.Module, num_views: int = 1) -> Tensor:
     gradient = network.classifier.weight.grad
     assert gradient is not None
     return gradient.T.reshape(num_views, -1, gradient.shape[0])
+
+
+def loss_and_gradient(
+    cls: type[Method[Any]], logits: Tensor, candidates: Tensor, **hparams: object
+) -> tuple[float, Tensor]:
+    """The first loss of a multi-view method, and its gradient at the logits, both [V, B, C]."""
+    problem, batch = lookup_problem(candidates, logits)
+    method = make(cls, problem, num_strong=len(logits) - 1, **hparams)
+    loss = method.loss(batch).loss
+    loss.backward()
+    return loss.item(), logit_gradient(method.get_submodule("network"), len(logits))
 
 
 def make(cls: type[M], problem: Problem, **hparams: object) -> M:
@@ -115,17 +127,29 @@ def co_training_asyco(
     return method, batch
 
 
-def start_epoch(method: Method[Any], epoch: int) -> None:
+def no_network() -> Network:
+    raise AssertionError("a method without gradient has no network")
+
+
+def fitted(
+    cls: type[M], x: Tensor, candidates: Tensor, **hparams: object
+) -> tuple[M, Tensor | None]:
+    """A method after its fit to rows x [N, ...], and the pseudo labels that `fit` gave."""
+    method = make(cls, Problem(candidates, 1, no_network, tuple(x.shape[1:])), **hparams)
+    return method, method.fit(Instances(x, candidates, batch_size=3))
+
+
+def start_epoch(method: Method[Any], epoch: int, train: TrainView | None = None) -> None:
     """What the trainer does before the first batch of an epoch."""
     method.epoch = epoch
     method.train()
     with torch.no_grad():
-        method.on_epoch_start(NoInstances())
+        method.on_epoch_start(train or NoInstances())
 
 
-def sgd(method: Method[Any], lr: float = 0.1, momentum: float = 0.0) -> torch.optim.SGD:
+def sgd(method: Method[Any], lr: float = 0.1, momentum: float = 0.0) -> SGD:
     """The optimizer of the tests."""
-    return torch.optim.SGD(method.parameters(), lr, momentum)
+    return SGD(method.parameters(), lr, momentum)
 
 
 def random_candidates(num_instances: int = 24, num_classes: int = 5, seed: int = 0) -> Tensor:
@@ -151,7 +175,12 @@ def random_problem(
             encoder = nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.ReLU())
             return Network(encoder, 8, candidates.shape[1], bf16=bf16)
 
-    return Problem(candidates, epochs, make_network)
+    return Problem(candidates, epochs, make_network, (6,))
+
+
+def random_instances(candidates: Tensor) -> Instances:
+    """Plain rows of 6 features for `random_problem`, on the device of the candidate sets."""
+    return Instances(normal(len(candidates), 6).to(candidates.device), candidates)
 
 
 def random_batches(
@@ -169,7 +198,7 @@ def trained(method: M, candidates: Tensor, epochs: Sequence[int], lr: float = 0.
     """The method after training in these epochs, whose batches depend on the epoch alone."""
     optimizer = sgd(method, lr, momentum=0.9)
     for epoch in epochs:
-        start_epoch(method, epoch)
+        start_epoch(method, epoch, random_instances(candidates))
         for batch in random_batches(method, candidates, seed=epoch):
             take_step(method, batch, optimizer)
     return method

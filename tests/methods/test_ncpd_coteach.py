@@ -1,11 +1,13 @@
 """The worked examples of docs/methods/ncpd_coteach.md, and a slow float64 twin."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
-from pllbench.method import Batch, Problem
+from pllbench.method import Batch
 from pllbench_methods.ncpd_coteach import NCPDCoteach
 from tests.methods.fakes import (
     logit_gradient,
@@ -37,7 +39,7 @@ B = logits_with_losses(3, 2, 0.5, 0.1)
 def trained_rows(first: Tensor, second: Tensor, epoch: int) -> tuple[list[bool], list[bool]]:
     """Which instances the first and the second network receive gradients for."""
     lookup, batch = lookup_problem(BATCH_CANDIDATES, first, second)
-    problem = Problem(ALL_CANDIDATES, 200, lookup.make_network)
+    problem = replace(lookup, candidates=ALL_CANDIDATES)
     method = make(NCPDCoteach, problem, num_strong=0)
     method.epoch = epoch
     method.loss(batch).loss.backward()
@@ -89,7 +91,7 @@ def test_remember_rate_falls_linearly_and_with_its_exponent() -> None:
 
 def test_a_batch_keeps_at_least_one_pair() -> None:
     lookup, _ = lookup_problem(BATCH_CANDIDATES[:1], A[:, :1], B[:, :1])
-    method = make(NCPDCoteach, Problem(ALL_CANDIDATES, 200, lookup.make_network), num_strong=0)
+    method = make(NCPDCoteach, replace(lookup, candidates=ALL_CANDIDATES), num_strong=0)
     method.epoch = FORGOTTEN
     batch = Batch((torch.eye(1),), torch.tensor([0]), BATCH_CANDIDATES[:1])
     assert method.loss(batch).loss.item() == pytest.approx(0.1 + 3, abs=1e-5)

@@ -119,6 +119,10 @@ def test_confidence_uses_the_prototypes_before_the_batch() -> None:
     assert method.confidence.argmax(1).tolist() == [2]
 
 
+def test_views_are_a_query_and_a_key() -> None:
+    assert make(PiCO, random_problem(random_candidates())).views == ("query", "key")
+
+
 def test_schedule_is_that_of_800_epochs() -> None:
     assert PiCO.reference_epochs == 800
     candidates = random_candidates()

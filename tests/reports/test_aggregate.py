@@ -258,7 +258,7 @@ def test_cells_without_a_value_say_why() -> None:
     table = build_table(held + make_records([80]), PROTOCOL, "covering_rate")
     assert numbers(table) == {"CC": ["--"], "CC (holdout=0.1)": ["88.00"]}
     assert [cell.note for _, cell in table.cells] == ["no hold-out", ""]
-    assert "no hold-out: runs without --holdout" in caption(table)
+    assert "no hold-out: runs without a hold-out" in caption(table)
 
 
 @given(st.randoms(use_true_random=False))

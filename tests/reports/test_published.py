@@ -122,7 +122,7 @@ def test_the_digits_of_five_entries_fit_two_runs() -> None:
 
 
 def test_numbers_that_the_paper_repeats_are_equal() -> None:
-    seen: dict[tuple[object, ...], set[tuple[float, float]]] = defaultdict(set)
+    seen: dict[tuple[object, ...], set[tuple[float, float | None]]] = defaultdict(set)
     for name in table_names():
         for e in load_table(name):
             seen[e.method, e.dataset, e.candidates, e.q].add((e.mean, e.std))

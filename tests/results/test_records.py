@@ -181,3 +181,22 @@ def test_reading_leaves_the_search_for_garbage_as_it_was(tmp_path: Path, path: P
 def test_a_record_knows_its_id() -> None:
     again = Record.model_validate_json(RECORD.model_dump_json(by_alias=True))
     assert again.run_id == RECORD.run_id == SPEC.run_id
+
+
+def test_folders_that_differ_in_case_alone_are_refused(tmp_path: Path) -> None:
+    write_record(tmp_path, make_record(make_spec("cc"), 50.0), CURVES)
+    records.require_own_folders(tmp_path, [make_spec("cc"), make_spec("rc")])
+    folder = tmp_path / "records" / "digits"
+    (folder / "RC").mkdir()
+    with pytest.raises(ValueError, match="/digits/RC: its name differs from 'rc' in case alone"):
+        records.require_own_folders(tmp_path, [make_spec("cc"), make_spec("rc")])
+    folder.rename(tmp_path / "records" / "Digits")
+    with pytest.raises(ValueError, match="/Digits: its name differs from 'digits' in case alone"):
+        records.require_own_folders(tmp_path, [make_spec("cc")])
+
+
+def test_committed_records_have_paths_of_their_own_in_lower_case() -> None:
+    root = Path(__file__).parents[2] / "results" / "records"
+    paths = [str(path.relative_to(root)) for path in root.rglob("*")]
+    assert len(paths) > 1000
+    assert len({path.casefold() for path in paths}) == len(paths)

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pllbench.grid.plan import Selection
 from pllbench.results import records
 from pllbench.results.status import Estimate, Status, estimate, folder_status, selection_status
 from pllbench.results.workspace import Workspace
@@ -17,18 +18,23 @@ def results(tmp_path: Path) -> Path:
     for seed in (0, 1):
         record = make_record(make_spec(seed=seed), 90.0)
         records.write_record(tmp_path, record, {"accuracy": np.array([0.9])})
-    spaces = {seed: Workspace.of(tmp_path, make_spec(seed=seed).run_id) for seed in (2, 3, 4)}
-    for space in spaces.values():
-        assert space.acquire()
-    spaces[2].fail("RuntimeError: no luck\n\nTraceback")
-    spaces[4].release()
+    workspaces = {
+        seed: Workspace.for_run(tmp_path, make_spec(seed=seed).run_id) for seed in (2, 3, 4)
+    }
+    for workspace in workspaces.values():
+        assert workspace.acquire()
+    workspaces[2].fail("RuntimeError: no luck\n\nTraceback")
+    workspaces[4].release()
     return tmp_path
 
 
+def select(*seeds: int) -> Selection:
+    return Selection(methods=("cc",), datasets=("digits",), q=(0.3,), seeds=seeds)
+
+
 def test_status_of_a_selection(results: Path) -> None:
-    planned = make_plan([make_spec(seed=seed) for seed in range(6)])
     failures = (("CC · digits q=0.3 · seed 2", "RuntimeError: no luck"),)
-    assert selection_status(planned, [results]) == Status(2, 1, 1, 2, failures)
+    assert selection_status(select(*range(6)), [results]) == Status(2, 1, 1, 2, failures)
 
 
 def test_status_of_a_folder(results: Path) -> None:
@@ -37,8 +43,7 @@ def test_status_of_a_folder(results: Path) -> None:
 
 
 def test_status_of_a_selection_that_was_never_run(tmp_path: Path) -> None:
-    planned = make_plan([make_spec()])
-    assert selection_status(planned, [tmp_path / "nowhere"]) == Status(0, 0, 0, 1)
+    assert selection_status(select(0), [tmp_path / "nowhere"]) == Status(0, 0, 0, 1)
     with pytest.raises(ValueError, match=r"^results .*nowhere: no such folder$"):
         folder_status([tmp_path / "nowhere"])
 
@@ -50,7 +55,7 @@ def test_a_record_that_is_cut_off_is_named_and_not_counted(results: Path) -> Non
     assert status.done == 1
     assert [str(path) in reason for reason in status.unreadable] == [True]
     expected = Status(0, 0, 0, 1, unreadable=status.unreadable)
-    assert selection_status(make_plan([make_spec(seed=1)]), [results]) == expected
+    assert selection_status(select(1), [results]) == expected
 
 
 def test_the_folder_of_annotators_is_no_run(results: Path) -> None:

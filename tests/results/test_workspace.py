@@ -49,7 +49,7 @@ Start = Callable[[], Owner]
 
 @pytest.fixture
 def space(tmp_path: Path) -> Workspace:
-    return Workspace.of(tmp_path, "run-1")
+    return Workspace.for_run(tmp_path, "run-1")
 
 
 @pytest.fixture
@@ -158,12 +158,12 @@ def test_a_finished_run_keeps_what_was_moved_aside(space: Workspace) -> None:
 def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "work").write_text("a file")
     with pytest.raises(OSError, match="work"):
-        Workspace.of(tmp_path, "run-1").acquire()
+        Workspace.for_run(tmp_path, "run-1").acquire()
 
 
 def test_what_a_done_run_left_behind_does_not_count(tmp_path: Path) -> None:
     spec = make_spec()
-    space = Workspace.of(tmp_path, spec.run_id)
+    space = Workspace.for_run(tmp_path, spec.run_id)
     assert space.acquire()
     (space.folder / "checkpoint.pt.unreadable").write_bytes(b"damaged")
     store(tmp_path, [make_record(spec, 50.0)])

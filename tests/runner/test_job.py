@@ -1,5 +1,6 @@
 """One run from spec to record: the same record each time, and where it comes from."""
 
+import hashlib
 import pickle
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +9,11 @@ import numpy as np
 import pytest
 import torch
 
+from pllbench.data.content import files_digest
+from pllbench.registry import load_method
 from pllbench.runner.job import Job, execute
+from pllbench.runner.origin import origin_id
+from pllbench.source import source_digest
 from pllbench.training.checkpoints import Checkpoints, State
 from pllbench.training.trainer import Interrupted, Progress
 from tests import plugins
@@ -42,6 +47,10 @@ def test_provenance_says_where_a_record_comes_from(plugin_folder: Path) -> None:
     assert provenance.audit.num_rows == 80
     assert provenance.audit.mean == 2
     assert provenance.resumed_from == ()
+    assert provenance.method_source == source_digest(load_method("steady"))
+    assert provenance.method_source is not None
+    [lost] = (plugin_folder / "pll_realworld").iterdir()
+    assert provenance.data_digest == hashlib.sha256(lost.read_bytes()).hexdigest()[:16]
 
 
 def test_an_interrupted_run_goes_on_to_the_same_record(plugin_folder: Path, tmp_path: Path) -> None:
@@ -61,7 +70,8 @@ def test_the_seconds_of_a_resumed_run_are_those_of_all_its_parts(
     plugin_folder: Path, tmp_path: Path
 ) -> None:
     halting = replace(job(plugin_folder), checkpoint=tmp_path / "checkpoint.pt")
-    stored = Checkpoints(tmp_path / "checkpoint.pt", halting.spec.run_id)
+    digest = files_digest(halting.data, plugin_folder)
+    stored = Checkpoints(tmp_path / "checkpoint.pt", origin_id(halting.spec, digest))
 
     def stop(progress: Progress) -> bool:
         return False

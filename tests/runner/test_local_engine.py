@@ -5,6 +5,7 @@ import signal
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from multiprocessing import forkserver
 from pathlib import Path
 
 import pytest
@@ -148,3 +149,17 @@ def test_a_request_to_stop_saves_the_state_of_a_run_and_takes_no_other(
     assert {event.job.spec.seed for event in last} == {0}
     assert path.exists()
     assert time.monotonic() - started < 40
+
+
+def test_where_no_worker_can_start_the_caller_still_hears_of_ctrl_c(
+    engine: LocalEngine, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse() -> None:
+        raise OSError("no more processes")
+
+    monkeypatch.setattr(forkserver, "ensure_running", refuse)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    with pytest.raises(OSError, match="no more processes"):
+        next(engine.run(iter(make_jobs(folder, plan_lost("cc")))))
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
+    assert signal.SIGINT not in before

@@ -11,6 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pllbench.results.workspace import Workspace
+from pllbench.runner.origin import origin_id
 from pllbench.training.checkpoints import HEADER, Checkpoints, State, sealed
 from tests.damage import ANYWHERE, often
 from tests.factories import make_plan, make_spec
@@ -40,8 +41,9 @@ CHECKPOINTS: dict[str, Callable[[bytes], bytes]] = {
 def test_malformed_checkpoints(results: Path, kind: str) -> None:
     runs = make_plan([make_spec("cc", train={"epochs": 3})])
     run_id = runs[0].spec.run_id
-    path = Workspace.of(results, run_id).checkpoint
-    Checkpoints(path, run_id).save(State(1, {}, {}, {"accuracy": [0.5]}, [], 1.5))
+    path = Workspace.for_run(results, run_id).checkpoint
+    made_by = origin_id(runs[0].spec, None)
+    Checkpoints(path, made_by).save(State(1, {}, {}, {"accuracy": [0.5]}, [], 1.5))
     path.write_bytes(CHECKPOINTS[kind](path.read_bytes()))
     is_quarantined(results, path, runs, "not a checkpoint of this run (")
 

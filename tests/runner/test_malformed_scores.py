@@ -12,7 +12,9 @@ from pllbench.data.catalogue import dataset_info
 from pllbench.data.dataset import load_dataset
 from pllbench.grid.plan import PlannedRun, Selection, plan
 from pllbench.grid.protocol import Setting
-from pllbench.runner.annotator import annotate, quarantine_damaged_scores
+from pllbench.grid.resolve import annotator_run
+from pllbench.runner.annotator import annotate, quarantine_damaged_scores, scores_path
+from pllbench.spec import RunSpec
 from tests.damage import ANYWHERE, BYTES, anywhere, cut, overwritten
 from tests.runner.quarantined import is_quarantined
 
@@ -38,6 +40,11 @@ def scores(path: Path, **changes: Any) -> bytes:
     return path.read_bytes()
 
 
+def path_of(folder: Path, spec: RunSpec) -> Path:
+    """File of the scores that a run needs."""
+    return scores_path(folder, annotator_run(spec, DIGITS), None)
+
+
 SCORES: list[dict[str, Any]] = [
     {"logits": None},
     {"test_accuracy": None},
@@ -54,7 +61,7 @@ SCORES: list[dict[str, Any]] = [
 @pytest.mark.parametrize("change", SCORES)
 def test_malformed_scores(results: Path, change: dict[str, Any]) -> None:
     runs = planned()
-    path = results / "work" / "annotators" / f"{runs[0].spec.annotator}.npz"
+    path = path_of(results / "work" / "annotators", runs[0].spec)
     scores(path, **change)
     is_quarantined(results, path, runs, "not the scores of an annotator (")
 
@@ -63,10 +70,10 @@ def test_malformed_scores(results: Path, change: dict[str, Any]) -> None:
 @given(place=ANYWHERE)
 def test_scores_cut_at_any_byte(tmp_path: Path, place: float) -> None:
     spec = planned()[0].spec
-    path = tmp_path / f"{spec.annotator}.npz"
+    path = path_of(tmp_path, spec)
     content = cut(scores(path, logits=np.ones((20, 10))), place)
     path.write_bytes(content)
-    line = quarantine_damaged_scores(tmp_path, spec, DIGITS)
+    line = quarantine_damaged_scores(tmp_path, spec, DIGITS, None)
     assert line is not None
     assert line.startswith(f"{path}: not the scores of an annotator (")
     assert "\n" not in line
@@ -79,9 +86,9 @@ def test_scores_cut_at_any_byte(tmp_path: Path, place: float) -> None:
 @given(place=ANYWHERE, by=BYTES)
 def test_scores_with_other_bytes(tmp_path: Path, place: float, by: bytes) -> None:
     spec = planned()[0].spec
-    path = tmp_path / f"{spec.annotator}.npz"
+    path = path_of(tmp_path, spec)
     path.write_bytes(overwritten(scores(path, logits=np.ones((20, 10))), place, by))
-    if quarantine_damaged_scores(tmp_path, spec, DIGITS):
+    if quarantine_damaged_scores(tmp_path, spec, DIGITS, None):
         path.with_name(f"{path.name}.unreadable").unlink()
     else:  # bytes that nobody reads
         with np.load(path) as stored:
@@ -93,11 +100,11 @@ def test_scores_of_other_data_are_refused_and_lost_ones_are_made_again(tmp_path:
     spec, cpu = planned()[0].spec, torch.device("cpu")
     digits = load_dataset(DIGITS, tmp_path)
     first = annotate(spec, digits, cpu, tmp_path)
-    path = tmp_path / f"{spec.annotator}.npz"
+    path = path_of(tmp_path, spec)
     path.write_bytes(b"")
     with pytest.raises(ValueError, match=r"\.npz: not the scores of an annotator \("):
         annotate(spec, digits, cpu, tmp_path)
-    assert quarantine_damaged_scores(tmp_path, spec, DIGITS) is not None
+    assert quarantine_damaged_scores(tmp_path, spec, DIGITS, None) is not None
     assert np.array_equal(annotate(spec, digits, cpu, tmp_path).logits, first.logits)
     scores(path, logits=np.ones((7, 10)))
     with pytest.raises(ValueError, match=r"\.npz: scores of shape \(7, 10\), not \(1438, 10\)"):

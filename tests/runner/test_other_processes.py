@@ -15,7 +15,7 @@ from tests.inline_engine import InlineEngine, counts, run_inline
 
 def test_a_run_of_another_process_is_waited_for(options: RunOptions) -> None:
     runs = plan_lost("cc", seeds=(0, 1))
-    other = Workspace.of(options.results, runs[0].spec.run_id)
+    other = Workspace.for_run(options.results, runs[0].spec.run_id)
     assert other.acquire()
     record, curves = execute(Job(runs[0].spec, runs[0].data, options))
 
@@ -36,7 +36,7 @@ def test_a_run_of_another_process_is_waited_for(options: RunOptions) -> None:
 
 def test_a_run_whose_owner_died_is_taken_over(options: RunOptions) -> None:
     runs = plan_lost("cc", seeds=(0, 1))
-    other = Workspace.of(options.results, runs[0].spec.run_id)
+    other = Workspace.for_run(options.results, runs[0].spec.run_id)
     assert other.acquire()
     engine = InlineEngine()
     later = threading.Timer(0.2, other.release)
@@ -51,7 +51,7 @@ def test_a_run_that_fails_in_another_process_is_not_tried_again_at_once(
     options: RunOptions,
 ) -> None:
     runs = plan_lost("cc", seeds=(0, 1))
-    other = Workspace.of(options.results, runs[0].spec.run_id)
+    other = Workspace.for_run(options.results, runs[0].spec.run_id)
     assert other.acquire()
     engine = InlineEngine()
     later = threading.Timer(0.2, other.fail, ["it went wrong there"])
@@ -67,7 +67,7 @@ def test_a_run_of_another_machine_is_taken_over_when_its_heart_stops(
     options: RunOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runs = plan_lost("cc")
-    space = Workspace.of(options.results, runs[0].spec.run_id)
+    space = Workspace.for_run(options.results, runs[0].spec.run_id)
     space.folder.mkdir(parents=True)
     (space.folder / "lock").touch()
     space.owner.write_text('{"machine": "another"}')
@@ -80,7 +80,7 @@ def test_a_run_of_another_machine_is_taken_over_when_its_heart_stops(
 def test_owned_runs_beat(options: RunOptions, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pllbench.runner.run_grid.HEARTBEAT_SECONDS", 0.05)
     runs = plan_lost("cc")
-    owner = Workspace.of(options.results, runs[0].spec.run_id).owner
+    owner = Workspace.for_run(options.results, runs[0].spec.run_id).owner
 
     def wait_for_a_beat(job: Job) -> None:
         os.utime(owner, (0, 0))

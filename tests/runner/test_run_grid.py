@@ -45,7 +45,7 @@ def test_a_failed_run_leaves_its_reason_and_no_record_and_is_tried_again(
     [(failed, reason)] = summary.failed
     assert (failed.name, reason) == ("cc", "ValueError: wrong in two lines")
     assert "[1/2] CC (epochs=1) · lost · seed 0: FAILED: ValueError: wrong in two lines" in lines
-    space = Workspace.of(options.results, failed.spec.run_id)
+    space = Workspace.for_run(options.results, failed.spec.run_id)
     assert space.error.read_text() == "ValueError: wrong in two lines\n\nthe traceback"
     summary, _ = run_inline(runs, InlineEngine(), options)
     assert counts(summary) == (1, 1, 0, 0)
@@ -60,7 +60,10 @@ def test_a_long_reason_is_cut_on_the_screen(options: RunOptions) -> None:
     summary, _ = run_inline(plan_lost("cc"), Wordy(), options)
     [(failed, reason)] = summary.failed
     assert len(reason) == 300
-    assert "the whole story" in Workspace.of(options.results, failed.spec.run_id).error.read_text()
+    assert (
+        "the whole story"
+        in Workspace.for_run(options.results, failed.spec.run_id).error.read_text()
+    )
 
 
 def test_a_record_that_cannot_be_written_fails_its_run_alone(options: RunOptions) -> None:
@@ -75,7 +78,7 @@ def test_a_record_that_cannot_be_written_fails_its_run_alone(options: RunOptions
 
 def test_a_workspace_that_cannot_be_written_fails_its_run_alone(options: RunOptions) -> None:
     runs = plan_lost("cc", "rc")
-    folder = Workspace.of(options.results, runs[0].spec.run_id).folder
+    folder = Workspace.for_run(options.results, runs[0].spec.run_id).folder
     folder.parent.mkdir(parents=True)
     folder.touch()
     summary, _ = run_inline(runs, InlineEngine(), options)
@@ -134,7 +137,7 @@ def test_a_damaged_checkpoint_is_named_and_kept_and_its_run_starts_again(
     options: RunOptions,
 ) -> None:
     runs = plan_lost("cc")
-    space = Workspace.of(options.results, runs[0].spec.run_id)
+    space = Workspace.for_run(options.results, runs[0].spec.run_id)
     space.folder.mkdir(parents=True)
     space.checkpoint.write_bytes(b"PK\3\4 cut")
     summary, lines = run_inline(runs, InlineEngine(), options)

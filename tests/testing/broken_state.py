@@ -101,6 +101,17 @@ class NumpyGlobal(Minimal):
         return uniform(batch.candidates) * np.random.uniform(0.9, 1.1)  # noqa: NPY002
 
 
+class RestartsOnce(Minimal):
+    """It remembers in an attribute whether it has restarted."""
+
+    restarted = False
+
+    def restarts(self) -> bool:
+        now = self.epoch > 1 and not self.restarted
+        self.restarted |= now
+        return now
+
+
 class LateBuffer(Minimal):
     """A buffer that a fresh instance does not have."""
 

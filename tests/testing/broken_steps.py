@@ -19,6 +19,10 @@ class UnknownLabels(Minimal):
     labels = "both"  # type: ignore[assignment]
 
 
+class UnknownFamily(Minimal):
+    family = "losses"  # type: ignore[assignment]
+
+
 class UndocumentedHparams(Hparams):
     alpha: float = 1.0
 
@@ -50,11 +54,27 @@ class UnknownView(Minimal):
         return ("weak", "stronk")
 
 
+class RestartsByTensor(Minimal):
+    """Every epoch waits for the device."""
+
+    def restarts(self) -> bool:
+        return torch.tensor(self.epoch) > 0  # type: ignore[return-value]
+
+
 class PseudoOutside(Minimal):
     """The pseudo label is the best of all classes, not of the candidates."""
 
     def loss(self, batch: Batch) -> Step:
         return Step(super().loss(batch).loss, self.network(batch.x[0])[0].argmax(1))
+
+
+class PseudoNoClass(Minimal):
+    """Its pseudo labels count from -1."""
+
+    noisy_candidates = True
+
+    def loss(self, batch: Batch) -> Step:
+        return Step(super().loss(batch).loss, self.network(batch.x[0])[0].argmax(1) - 1)
 
 
 class PseudoColumn(Minimal):

@@ -1,12 +1,12 @@
 """Correct methods, which must pass every check of the conformance suite."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it by
 from torch import Tensor
 
-from pllbench.method import Batch, Hparams, Method, Problem, Step, TrainView
+from pllbench.method import Batch, Hparams, Method, ParamGroup, Problem, Step, TrainView
 
 
 def uniform(candidates: Tensor) -> Tensor:
@@ -43,6 +43,15 @@ class Supervised(Minimal):
         super().__init__(problem, hparams)
 
 
+class NoisyPseudo(Minimal):
+    """The pseudo label is the best of all classes: the sets may lack the true one."""
+
+    noisy_candidates = True
+
+    def loss(self, batch: Batch) -> Step:
+        return Step(super().loss(batch).loss, self.network(batch.x[0])[0].argmax(1))
+
+
 class FullHparams(Hparams):
     dropout: float = 0.1
     """Share of features that a step leaves out."""
@@ -74,9 +83,20 @@ class Full(Method[FullHparams]):
         return ("weak", "strong", "query", "key", "strong")
 
     def on_epoch_start(self, train: TrainView) -> None:
+        if self.restarts():
+            self.peer.load_state_dict(self.make_network().state_dict())
         self.decay = self.hparams.decay[2 * self.epoch >= self.epochs]
         for batch in train.batches():
             self.plain_scores[batch.index] = self.network(batch.x[0])[0]
+
+    def restarts(self) -> bool:
+        return self.epoch == 3
+
+    def param_groups(self) -> Sequence[ParamGroup]:
+        return (
+            ParamGroup(tuple(self.network.parameters())),
+            ParamGroup(tuple(self.peer.parameters()), lr_factor=0.5),
+        )
 
     def loss(self, batch: Batch) -> Step:
         dropped = [F.dropout(x, self.hparams.dropout) for x in batch.x]

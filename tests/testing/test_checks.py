@@ -13,8 +13,9 @@ from pllbench.spec import RunSpec
 from pllbench.testing import Check, checks, method_checks
 from pllbench.training.task import Task
 from pllbench.training.trainer import Outcome, train
-from tests.testing import broken_numbers, broken_state, broken_steps
+from tests.testing import broken_numbers, broken_state, broken_steps, fitted_methods
 from tests.testing.correct_methods import Full, Minimal, Supervised
+from tests.testing.fitted_methods import Centroids, Reference
 
 DECLARED = "declares itself properly"
 STEP = "returns a proper step"
@@ -28,10 +29,19 @@ LAST = "takes a last batch of one row"
 LARGE = "takes a batch larger than the data set"
 SINGLE = "runs for a single epoch"
 LABELS = "never sees true labels"
+TRAINS = {LEARNS, RESUMES, SETS, LAST, LARGE, SINGLE, LABELS}
+"""Those that train in the real trainer."""
+
 ALL = {
     *(DECLARED, STEP, LEARNS, PREDICTS, STATE, RESUMES),
     *(EXTREMES, SETS, LAST, LARGE, SINGLE, LABELS),
 }
+
+PSEUDO = "returns proper pseudo labels"
+REPEATS = "repeats a run bit for bit"
+BATCHES = "fits the same from batches of any size"
+ROWS = "takes equal, constant and all-zero rows"
+ALL_FITTED = {DECLARED, PSEUDO, LEARNS, PREDICTS, STATE, REPEATS, BATCHES, SETS, ROWS, LABELS}
 
 
 def failures(cls: type[Method[Any]]) -> dict[str, str]:
@@ -45,7 +55,17 @@ def failures(cls: type[Method[Any]]) -> dict[str, str]:
     return reasons
 
 
-@pytest.mark.parametrize("cls", [Minimal, Supervised, Full])
+@pytest.mark.parametrize(
+    "cls",
+    [
+        Minimal,
+        Supervised,
+        Full,
+        Centroids,
+        Reference,
+        fitted_methods.Silent,
+    ],
+)
 def test_correct_methods_pass(cls: type[Method[Any]]) -> None:
     assert failures(cls) == {}
 
@@ -53,17 +73,22 @@ def test_correct_methods_pass(cls: type[Method[Any]]) -> None:
 def test_all_checks_apply_but_that_of_labels_to_supervised_references() -> None:
     assert {check.name for check in method_checks(Minimal)} == ALL
     assert {check.name for check in method_checks(Supervised)} == ALL - {LABELS}
+    assert {check.name for check in method_checks(Centroids)} == ALL_FITTED
+    assert {check.name for check in method_checks(Reference)} == ALL_FITTED - {LABELS}
 
 
 BROKEN: dict[type[Method[Any]], set[str]] = {
     broken_steps.VersionZero: {DECLARED},
     broken_steps.UnknownLabels: {DECLARED},
+    broken_steps.UnknownFamily: {DECLARED},
     broken_steps.Undocumented: {DECLARED},
     broken_steps.NotFrozen: {DECLARED},
     broken_steps.Required: ALL,  # nothing can be made with default hyperparameters
     broken_steps.UnknownView: ALL,
+    broken_steps.RestartsByTensor: {DECLARED},
     broken_steps.PseudoOutside: {STEP},
-    broken_steps.PseudoColumn: {STEP},
+    broken_steps.PseudoNoClass: TRAINS | {STEP},
+    broken_steps.PseudoColumn: TRAINS | {STEP},
     broken_steps.LogWithGradient: {STEP},
     broken_steps.LossOfOneElement: {STEP},
     broken_steps.WritesToProblem: {STEP, STATE, RESUMES, LABELS},  # later runs find other sets
@@ -85,6 +110,7 @@ BROKEN: dict[type[Method[Any]], set[str]] = {
     broken_state.PlainModules: {STATE, RESUMES},
     broken_state.NumpyGenerator: {STATE, RESUMES},
     broken_state.NumpyGlobal: {STATE, RESUMES, LABELS},
+    broken_state.RestartsOnce: {RESUMES},
     broken_state.LateBuffer: {STATE, RESUMES},
     broken_state.ForeignState: {RESUMES},
     broken_numbers.NaiveLog: {EXTREMES},
@@ -94,6 +120,20 @@ BROKEN: dict[type[Method[Any]], set[str]] = {
     broken_numbers.SmallQueue: {LARGE},
     broken_numbers.LastEpochIsOne: {SINGLE},
     broken_numbers.FrameReader: {LABELS},
+    fitted_methods.StateInFit: {STATE},
+    fitted_methods.PlainState: {STATE},
+    fitted_methods.PlainNumber: {STATE},
+    fitted_methods.ForeignState: {STATE},
+    fitted_methods.PseudoOutside: {PSEUDO},
+    fitted_methods.PseudoColumn: ALL_FITTED - {DECLARED, PREDICTS, STATE, BATCHES},
+    fitted_methods.WritesToProblem: {PSEUDO, REPEATS, BATCHES, LABELS},  # later fits find others
+    fitted_methods.Majority: {LEARNS},
+    fitted_methods.BatchCentred: {PREDICTS},
+    fitted_methods.NumpyGlobal: {REPEATS, BATCHES, LABELS},
+    fitted_methods.FirstBatch: {BATCHES},
+    fitted_methods.SmallSets: {SETS},
+    fitted_methods.Cosine: {ROWS},
+    fitted_methods.FrameReader: {LABELS},
 }
 """The checks that each method must fail; it must pass all others."""
 
@@ -130,6 +170,29 @@ def test_a_trainer_that_leaks_true_labels_fails_the_check_of_labels(
     (check,) = (check for check in method_checks(Minimal) if check.name == LABELS)
     with pytest.raises(AssertionError, match="changes with the true labels"):
         check.run()
+
+
+@pytest.mark.parametrize(
+    ("needed", "rates", "learns"),
+    [(0.1, [0.1], True), (0.01, [0.1, 0.01], True), (0.001, [0.1, 0.01], False)],
+)
+def test_a_method_may_need_a_tenth_of_the_learning_rate(
+    needed: float, rates: list[float], learns: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[float] = []
+
+    def training(spec: RunSpec, cls: type[Method[Any]], task: Task) -> Outcome:
+        tried.append(spec.train.lr)
+        return train(spec, Minimal if spec.train.lr <= needed else broken_steps.Majority, task)
+
+    monkeypatch.setattr(checks, "train", training)
+    (check,) = (check for check in method_checks(Minimal) if check.name == LEARNS)
+    if learns:
+        check.run()
+    else:
+        with pytest.raises(AssertionError, match="accuracy on separable blobs is 0"):
+            check.run()
+    assert tried == rates
 
 
 def raising(error: BaseException) -> Check:

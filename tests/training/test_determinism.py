@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 import torch
 
+from pllbench.method import Problem, TrainView
 from pllbench.training.checkpoints import Checkpoints
 from pllbench.training.task import Task
 from pllbench.training.trainer import Interrupted, Outcome, Progress, train
-from tests.factories import Toy, make_small_task, make_toy_spec
+from tests.factories import Toy, ToyHparams, make_small_task, make_toy_spec
 
 SPEC = make_toy_spec(
     holdout=0.25, train={"epochs": 5, "network": "mlp"}, views={"scaling": "zscore"}
@@ -98,6 +99,42 @@ def test_a_run_stopped_after_every_epoch_gives_the_same_numbers(
     resumed = train(SPEC, Toy, task, checkpoints=checkpoints, on_epoch=lambda _: False)
     assert_same(resumed, outcome)
     assert resumed.resumed_from == (1, 2, 3, 4)
+
+
+class Restarting(Toy):
+    """Has a new network, and a new optimizer, from epoch 2 on."""
+
+    def __init__(self, problem: Problem, hparams: ToyHparams) -> None:
+        super().__init__(problem, hparams)
+        self.make_network = problem.make_network
+
+    def on_epoch_start(self, train: TrainView) -> None:
+        if self.restarts():
+            self.network.load_state_dict(self.make_network().state_dict())
+
+    def restarts(self) -> bool:
+        return self.epoch == 2
+
+
+@pytest.mark.parametrize("stop", [1, 2, 3, 4])
+def test_a_run_that_restarts_is_the_same_wherever_it_is_stopped(
+    task: Task, outcome: Outcome, tmp_path: Path, stop: int
+) -> None:
+    whole = train(SPEC, Restarting, task)
+    differs = whole.curves["loss"] != outcome.curves["loss"]
+    assert differs.tolist() == [False, False, True, True, True]
+    checkpoints = Checkpoints(tmp_path / "checkpoint.pt", SPEC.run_id, every=100)
+    with pytest.raises(Interrupted):
+        train(
+            SPEC,
+            Restarting,
+            task,
+            checkpoints=checkpoints,
+            on_epoch=lambda progress: progress.epoch + 1 < stop,
+        )
+    resumed = train(SPEC, Restarting, task, checkpoints=checkpoints)
+    assert resumed.resumed_from == (stop,)
+    assert_same(resumed, whole)
 
 
 @pytest.mark.parametrize(("every", "start"), [(1, 3), (2, 2), (10, 0)])

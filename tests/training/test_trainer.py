@@ -10,9 +10,8 @@ import torch
 from torch import Tensor
 
 from pllbench.method import Batch, Problem, Step, TrainView
-from pllbench.seeds import stream_seed
-from pllbench.spec import RunSpec, TrainSpec
-from pllbench.training.trainer import Outcome, build_method, learning_rate, train
+from pllbench.spec import RunSpec
+from pllbench.training.trainer import Outcome, train
 from tests.factories import Toy, ToyHparams, make_small_task, make_toy_spec
 
 SPEC = make_toy_spec(
@@ -34,63 +33,6 @@ def test_a_run_learns() -> None:
     found = run(make_toy_spec(train={"epochs": 30, "batch_size": 8}))
     assert found.result.accuracy["last10"] > 0.7
     assert found.curves["loss"][-1] < found.curves["loss"][0]
-
-
-def test_multistep_drops_exactly_at_its_milestones() -> None:
-    spec = TrainSpec()
-    rates = [learning_rate(spec, epoch) for epoch in range(200)]
-    assert rates == [0.1] * 100 + [0.1 / 10] * 50 + [0.1 / 100] * 50
-    late = TrainSpec(milestones=(0.605, 0.855))
-    drops = [e for e in range(1, 200) if learning_rate(late, e) != learning_rate(late, e - 1)]
-    assert drops == [121, 171]
-    inexact = TrainSpec(epochs=10, milestones=(0.1 + 0.2,))
-    assert learning_rate(inexact, 3) == 0.1 / 10
-
-
-@pytest.mark.parametrize("epochs", [1, 3, 7, 100, 199, 800])
-def test_multistep_keeps_its_proportions(epochs: int) -> None:
-    spec = TrainSpec(epochs=epochs)
-    for epoch in range(epochs):
-        drops = (2 * epoch >= epochs) + (4 * epoch >= 3 * epochs)
-        assert learning_rate(spec, epoch) == 0.1 / 10**drops
-
-
-def test_cosine_goes_from_lr_to_a_thousandth() -> None:
-    spec = TrainSpec(schedule="cosine", lr=0.02, epochs=800)
-    rates = [learning_rate(spec, epoch) for epoch in range(801)]
-    assert rates[0] == pytest.approx(0.02, rel=1e-15)
-    assert rates[400] == pytest.approx((0.02 + 2e-5) / 2, rel=1e-12)
-    assert rates[800] == pytest.approx(2e-5, rel=1e-12)
-    assert (np.diff(rates) < 0).all()
-
-
-class Linear(Toy):
-    """One deterministic step an epoch: cross entropy with the candidates' mean."""
-
-    def loss(self, batch: Batch) -> Step:
-        target = batch.candidates / batch.candidates.sum(1, keepdim=True)
-        logits, _ = self.network(batch.x[0])
-        return Step(-(target * logits.log_softmax(1)).sum(1).mean())
-
-
-def test_the_optimizer_is_sgd_with_the_settings_of_the_spec() -> None:
-    settings = {"lr": 0.3, "momentum": 0.5, "weight_decay": 0.2, "epochs": 4, "batch_size": 999}
-    spec = make_toy_spec(hparams={"num_strong": 0}, train=settings)
-    task = make_small_task(spec)
-    found = train(spec, Linear, task)
-    with torch.random.fork_rng():
-        torch.manual_seed(stream_seed(0, "init"))
-        weight, bias = build_method(spec, Linear, task).parameters()
-    target = task.candidates / task.candidates.sum(1, keepdim=True)
-    velocity = [torch.zeros_like(weight), torch.zeros_like(bias)]
-    for lr in (0.3, 0.3, 0.03, 0.003):  # milestones at a half and three quarters
-        error = (task.x @ weight.T + bias).softmax(1) - target
-        gradients = [error.T @ task.x / len(task.x), error.mean(0)]
-        for i, (p, g) in enumerate(zip((weight, bias), gradients, strict=True)):
-            velocity[i] = 0.5 * velocity[i] + g + 0.2 * p.detach()
-            p.data -= lr * velocity[i]
-    torch.testing.assert_close(list(found.method.parameters()), [weight, bias])
-    assert found.curves["lr"].tolist() == pytest.approx([0.3, 0.3, 0.03, 0.003])
 
 
 class Faulty(Toy):
@@ -145,6 +87,10 @@ class Watched(Toy):
         self.note("start")
         assert sum(len(batch.index) for batch in train.batches()) == 48
 
+    def restarts(self) -> bool:
+        self.note("restarts")
+        return super().restarts()
+
     def loss(self, batch: Batch) -> Step:
         self.note("loss")
         self.before = self.network.classifier.weight.detach().clone()
@@ -170,7 +116,8 @@ def test_what_the_trainer_calls_and_when() -> None:
     found = run(spec, Watched)
     assert isinstance(found.method, Watched)
     step = [("loss", True, True), ("after", True, False)]
-    expected = [("start", True, False), *step, *step, ("predict", False, False)]
+    start = [("start", True, False), ("restarts", True, True)]
+    expected = [*start, *step, *step, ("predict", False, False)]
     assert found.method.notes == [
         (name, epoch, *modes) for epoch in range(2) for name, *modes in expected
     ]

@@ -1,5 +1,7 @@
 """Views by kind and role: what each may do to a row, independent draws for every row, scaling."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -9,11 +11,11 @@ from scipy import stats as law
 from torch import Tensor
 
 from pllbench.data.catalogue import DATASETS
-from pllbench.spec import Kind
+from pllbench.spec import VIEW_OPTIONS, Kind, ViewSpec
 from pllbench.views.roles import VIEWS, Views
 from pllbench.views.scaling import scale
 from tests.factories import make_views
-from tests.views.helpers import ROLES, generator
+from tests.views.helpers import ROLES, generator, images, make_image_views
 
 DRAWN = ("strong", "query", "key")
 KINDS: tuple[Kind, ...] = ("tabular", "text")
@@ -25,7 +27,7 @@ def counts(num_rows: int, num_tokens: int, seed: int = 0) -> Tensor:
 
 
 def draw(views: Views, x: Tensor, role: str = "strong", seed: int = 0) -> Tensor:
-    return views.draw(role, x, seed)
+    return views.draw(role, x, seed)(slice(None))
 
 
 def test_every_kind_of_data_at_hand_has_every_role() -> None:
@@ -137,6 +139,43 @@ def test_scaling_comes_after_the_view(scaling: str, kind: Kind) -> None:
     x = counts(40, 12)
     views = make_views(x, kind=kind, scaling=scaling)
     raw = VIEWS[kind, "strong"](x, generator(), views.spec, views.stats)
-    assert torch.equal(draw(views, x), scale(raw, views.spec, views.stats))
+    assert torch.equal(draw(views, x), scale(raw(slice(None)), views.spec, views.stats))
     if scaling == "tfidf":  # added tokens do not lengthen a row
         torch.testing.assert_close(draw(views, x).norm(dim=1), torch.full((40,), 6.0))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("role", ROLES)
+def test_a_view_is_the_same_however_few_rows_are_made_at_a_time(kind: Kind, role: str) -> None:
+    x = counts(300, 50)
+    views = make_views(x, kind=kind, scaling="tfidf" if kind == "text" else "zscore")
+    drawn = views.draw(role, x, 0)
+    whole = drawn(slice(None))
+    for num in (299, 64, 1):
+        parts = [drawn(slice(start, start + num)) for start in range(0, 300, num)]
+        assert torch.equal(torch.cat(parts), whole)
+
+
+@pytest.mark.parametrize("kind", VIEW_OPTIONS)
+def test_views_read_the_settings_that_their_kind_of_data_reads_and_no_others(kind: Kind) -> None:
+    x = images(16) if kind in ("image", "digits") else counts(16, 40)
+    base: dict[str, Any] = {} if x.dtype == torch.uint8 else {"scaling": "tfidf"}
+    others: dict[str, Any] = {"scaling": "zscore", "tfidf_norm": 3.0, "noise_std": 0.5}
+    others |= {"token_rate": 0.9, "token_law": "unigram"}
+    others |= {"normalisation": "training", "cutout": 8, "autoaugment": "none"}
+    assert others.keys() == ViewSpec.model_fields.keys()
+
+    def drawn(**changed: Any) -> list[Tensor]:
+        settings = base | changed
+        if x.dtype == torch.uint8:
+            views = make_image_views(kind, **settings)
+        else:
+            views = make_views(x, kind=kind, **settings)
+        return [draw(views, x, role) for role in ROLES]
+
+    plain = drawn()
+    for key, value in others.items():
+        if x.dtype == torch.uint8 and key == "scaling":
+            continue  # refused
+        equal = all(map(torch.equal, drawn(**{key: value}), plain))
+        assert equal == (key not in VIEW_OPTIONS[kind]), key

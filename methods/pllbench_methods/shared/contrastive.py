@@ -8,6 +8,7 @@ Letters in shape comments: B batch, C classes, E embedding, Q queue, P contrast 
 
 import copy
 import math
+from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it by
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 from pllbench.method import H, Method, Network, Problem
+from pllbench_methods.shared.queues import queue_places
 
 
 class Encoder(nn.Module):
@@ -33,6 +35,11 @@ class Encoder(nn.Module):
         logits, features = self.network(x)
         return logits, F.normalize(self.head(features), dim=1)
 
+    def views(self, xs: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+        """Logits [V, B, C] and embeddings [V, B, E] of several views of one batch."""
+        logits, features = self.network.views(xs)
+        return logits, F.normalize(self.head(features), dim=-1)
+
 
 def updated_prototypes(
     prototypes: Tensor, embeddings: Tensor, pseudo: Tensor, momentum: float, each: bool = False
@@ -42,41 +49,50 @@ def updated_prototypes(
     Args:
         prototypes: [C, E].
         embeddings: [B, E].
-        pseudo: [B].
+        pseudo: [B]; an embedding of label -1 moves no prototype.
         momentum: share of a prototype that one update keeps.
         each: normalise after each update instead of once at the end.
     """
     if each:
-        prototypes = prototypes.clone()
+        prototypes = torch.cat([prototypes, torch.zeros_like(prototypes[:1])])  # label -1 is last
         for label, embedding in zip(pseudo.split(1), embeddings.split(1), strict=True):
             mixed = momentum * prototypes[label] + (1 - momentum) * embedding
             prototypes[label] = F.normalize(mixed, dim=1)
-        return prototypes
+        return prototypes[:-1]
     # Updates without normalisation in closed form: an embedding decays once for each later
     # embedding of its class, a prototype once for each embedding of its class.
-    member = F.one_hot(pseudo, len(prototypes)).float()  # [B, C]
+    classes = torch.arange(len(prototypes), device=pseudo.device)
+    member = (pseudo[:, None] == classes).float()  # [B, C]
     later = (pseudo[:, None] == pseudo).triu(1).sum(1, keepdim=True)  # [B, 1]
     weight = (1 - momentum) * momentum**later
     mixed = momentum ** member.sum(0)[:, None] * prototypes + member.T @ (weight * embeddings)
     return F.normalize(mixed, dim=1)
 
 
-def supervised_contrast(
-    query: Tensor, pool: Tensor, positive: Tensor, temperature: float
-) -> Tensor:
-    """SupCon loss, a scalar: log share of each positive among all of the pool but the anchor.
+def contrast_losses(query: Tensor, pool: Tensor, weights: Tensor, temperature: float) -> Tensor:
+    """SupCon loss of every anchor, [B]: weighted mean log share of its positives in the pool.
+
+    The share is among all of the pool but the anchor itself.
 
     Args:
         query: anchors [B, E], which are also the first B rows of the pool.
         pool: [P, E].
-        positive: bool [B, P]; an anchor itself never counts. Each row has another positive.
+        weights: [B, P], of the positives, in any scale; an anchor itself never counts. Each row has
+            another positive.
         temperature: of the similarities.
     """
     similarity = query @ pool.T / temperature  # [B, P]
     itself = torch.eye(*similarity.shape, dtype=torch.bool, device=similarity.device)
     log_total = similarity.masked_fill(itself, -math.inf).logsumexp(1)  # [B]
-    weights = (positive & ~itself).float()
-    return (log_total - (weights * similarity).sum(1) / weights.sum(1)).mean()
+    weights = weights.masked_fill(itself, 0.0)
+    return log_total - (weights * similarity).sum(1) / weights.sum(1)
+
+
+def supervised_contrast(
+    query: Tensor, pool: Tensor, positive: Tensor, temperature: float
+) -> Tensor:
+    """SupCon loss, a scalar: all positives bool [B, P] of an anchor count alike."""
+    return contrast_losses(query, pool, positive.float(), temperature).mean()
 
 
 def instance_contrast(query: Tensor, key: Tensor, queue: Tensor, temperature: float) -> Tensor:
@@ -123,7 +139,12 @@ class MomentumContrast(Method[H]):
     def enqueue(self, key: Tensor, pseudo: Tensor) -> None:
         """Write keys [B, E] and pseudo labels [B] over the oldest; the last Q of them if B > Q."""
         size = len(self.queue)
-        places = (self.queue_pointer + torch.arange(len(key), device=key.device))[-size:] % size
+        places = queue_places(self.queue_pointer, len(key), size)
         self.queue[places] = key[-size:]
         self.queue_labels[places] = pseudo[-size:]
         self.queue_pointer.add_(len(key)).remainder_(size)
+
+    def predict(self, x: Tensor) -> Tensor:
+        """Logits [B, C] of the query encoder's classifier."""
+        logits: Tensor = self.query.network(x)[0]
+        return logits

@@ -32,6 +32,14 @@ def log_complement(logits: Tensor) -> Tensor:
     return torch.log1p(-probs).scatter(-1, top, log_others)
 
 
+def non_candidate_losses(logits: Tensor, candidates: Tensor) -> Tensor:
+    """Sum over the labels outside the candidate set of -log(1 - p_k), [..., B].
+
+    DPLL's supervised term: candidates have no part in it, and a full set has the loss 0.
+    """
+    return -(log_complement(logits) * ~candidates).sum(-1)
+
+
 def log_dot(log_a: Tensor, log_b: Tensor) -> Tensor:
     """Log of the dot products of all pairs of rows, [..., B, B], from logs [..., B, C].
 

@@ -34,6 +34,11 @@ class Dataset:
         candidates: [N, C] bool where the candidate sets come with the data, else None.
         num_train: the first `num_train` rows are the training rows, the others the test rows; None
             where the split is drawn.
+        votes: [N, C] int64, number of annotators who gave a row a label, where candidate sets are
+            made of that; else None.
+        folds: [N] int64 from 0, where the data set comes in folds; else None.
+        features: [N, D] float32 of a file of features, where one is named; else None.
+        digest: content digest of its files, where they have one.
     """
 
     info: DatasetInfo
@@ -42,6 +47,10 @@ class Dataset:
     num_classes: int
     candidates: Tensor | None = None
     num_train: int | None = None
+    votes: Tensor | None = None
+    folds: Tensor | None = None
+    features: Tensor | None = None
+    digest: str | None = None
 
 
 def first_rows(dataset: Dataset, num_train: int, num_test: int) -> Dataset:
@@ -126,11 +135,11 @@ def as_features(values: Array, where: str) -> Tensor:
 
 
 def raise_for_rows(bad: npt.ArrayLike, where: str, what: str) -> None:
-    """Raise ValueError for the first row that is marked in `bad` [N] bool."""
-    marked = np.asarray(bad)  # a tensor's size is no number
-    rows = np.flatnonzero(marked)
+    """Raise ValueError for the first row that is true in `bad` [N] bool."""
+    is_bad = np.asarray(bad)  # a tensor's size is no number
+    rows = np.flatnonzero(is_bad)
     if len(rows):
-        share = f"{len(rows)} of {marked.size} rows"
+        share = f"{len(rows)} of {is_bad.size} rows"
         raise ValueError(f"{where}: row {rows[0]} (counted from 0) {what} ({share})")
 
 

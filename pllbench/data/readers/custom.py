@@ -1,8 +1,8 @@
 """Custom data sets, in the forms that `pllbench.data.custom` describes."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -10,6 +10,7 @@ from torch import Tensor
 
 from pllbench.data.catalogue import DatasetInfo
 from pllbench.data.custom import FIXED_FOLDERS, content_digest
+from pllbench.data.readers.annotated import read_annotations, votes_of
 from pllbench.data.readers.base import (
     Array,
     Dataset,
@@ -19,6 +20,7 @@ from pllbench.data.readers.base import (
     raise_for_rows,
     short_message,
 )
+from pllbench.data.readers.images import as_colour, read_image
 from pllbench.data.readers.tabular import read_mat_file
 
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".ppm", ".pgm", ".tif", ".tiff")
@@ -60,7 +62,10 @@ def read_npz(info: DatasetInfo, path: Path) -> Dataset:
         sets = as_matrix(arrays["candidates"], f"{path}: `candidates`")
         if not np.isin(sets, (0, 1)).all():
             raise ValueError(f"{path}: `candidates` holds values other than 0 and 1")
+    annotated = read_annotations(path, arrays)
     num_classes = _num_classes(arrays, sets, path)
+    if annotated and "num_classes" not in arrays:
+        num_classes = max(num_classes, int(annotated[0][:, 2].max(initial=-1)) + 1)
     y = check_labels(arrays["y"], num_classes, f"{path}: `y`")
     if len(y) != len(x):
         raise ValueError(f"{path}: `x` has {len(x)} rows, `y` has {len(y)}")
@@ -68,7 +73,8 @@ def read_npz(info: DatasetInfo, path: Path) -> Dataset:
     if num_train is not None and not 0 < num_train < len(x):
         raise ValueError(f"{path}: `num_train` must be 1..{len(x) - 1}, got {num_train}")
     candidates = None if sets is None else torch.from_numpy(sets.astype(np.bool_))
-    return Dataset(info, x, torch.from_numpy(y), num_classes, candidates, num_train)
+    dataset = Dataset(info, x, torch.from_numpy(y), num_classes, candidates, num_train)
+    return replace(dataset, votes=votes_of(dataset, *annotated)) if annotated else dataset
 
 
 def _num_classes(arrays: Mapping[str, Array], sets: Array | None, path: Path) -> int:
@@ -146,7 +152,7 @@ def read_folder(info: DatasetInfo, path: Path) -> Dataset:
     files = [pair for part in listed for pair in part]
     if not all(listed):
         raise ValueError(f"{path}: no images ({', '.join(IMAGE_SUFFIXES)}) in its class folders")
-    images = [_read_image(file) for file, _ in files]
+    images = [read_image(file) for file, _ in files]
     grey = all(image.ndim == 2 for image in images)
     size = images[0].shape[:2]
     for (file, _), image in zip(files, images, strict=True):
@@ -155,7 +161,7 @@ def read_folder(info: DatasetInfo, path: Path) -> Dataset:
                 f"{file}: {image.shape[1]} x {image.shape[0]} pixels, {files[0][0].name} has "
                 f"{size[1]} x {size[0]}: resize all images to one size"
             )
-    stacked = np.stack([image if grey else _colour(image) for image in images])
+    stacked = np.stack([image if grey else as_colour(image) for image in images])
     y = check_labels([label for _, label in files], len(classes), str(path))
     num_train = len(listed[0]) if fixed else None
     x = as_images(stacked, str(path))
@@ -166,19 +172,3 @@ def _images_in(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
     return sorted(f for f in folder.rglob("*") if f.suffix.lower() in IMAGE_SUFFIXES)
-
-
-def _read_image(file: Path) -> "np.ndarray[Any, np.dtype[np.uint8]]":
-    from PIL import Image
-
-    try:
-        with Image.open(file) as image:
-            if image.mode[0] in "IF":  # Pillow would cut their values off at 255
-                raise ValueError(f"pixels of more than 8 bits, mode {image.mode}")
-            return np.asarray(image.convert("L" if image.mode in ("1", "L") else "RGB"))
-    except Exception as error:  # each of Pillow's formats raises its own kinds
-        raise ValueError(f"{file}: not readable as an image ({short_message(error)})") from error
-
-
-def _colour(image: "np.ndarray[Any, np.dtype[np.uint8]]") -> "np.ndarray[Any, np.dtype[np.uint8]]":
-    return image if image.ndim == 3 else np.repeat(image[:, :, None], 3, axis=2)

@@ -7,13 +7,10 @@ Evaluation of Deep Partial-Label Learning Algorithms, ICLR 2025 (PLCIFAR10).
 The images are those of the data set `cifar10`, in its order.
 """
 
-import pickle
-import pickletools
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from io import BytesIO
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +19,7 @@ from pydantic import StrictInt, TypeAdapter, ValidationError
 
 from pllbench.data.catalogue import DATASETS, DatasetInfo
 from pllbench.data.readers.base import Dataset, find_file, raise_for_rows, short_message
+from pllbench.data.readers.pickles import load_plain_pickle
 from pllbench.data.readers.torchvision import read_torchvision
 from pllbench.validation import one_line
 
@@ -69,7 +67,7 @@ def read_plcifar10(info: DatasetInfo, data_dir: Path) -> Dataset:
     (the first of several).
     """
     path = find_file(info, data_dir)
-    given = _load_plain_pickle(info, path)
+    given = load_plain_pickle(info, path)
     images = read_torchvision(DATASETS["cifar10"], data_dir)
     num_train = images.num_train or 0
     try:
@@ -114,25 +112,3 @@ def _load_arrays(info: DatasetInfo, path: Path, keys: Sequence[str]) -> dict[str
         if values.dtype.kind not in "iuf":
             raise ValueError(f"{path}: `{key}` must be numbers, got {values.dtype}")
     return arrays
-
-
-class _PlainUnpickler(pickle.Unpickler):
-    """Reads containers, numbers and text; whatever could run code is refused."""
-
-    def find_class(self, module: str, name: str) -> NoReturn:
-        raise pickle.UnpicklingError(f"it holds a {module}.{name}, only plain numbers are read")
-
-
-def _load_plain_pickle(info: DatasetInfo, path: Path) -> object:
-    try:
-        content = path.read_bytes()
-        for opcode, place, _ in pickletools.genops(content):
-            if "PUT" in opcode.name and place is not None and place > len(content):
-                # It would take memory for all objects up to there.
-                raise pickle.UnpicklingError(f"its object {place} of {len(content)} bytes")
-        return _PlainUnpickler(BytesIO(content)).load()
-    except Exception as error:  # a damaged pickle raises nearly anything
-        raise ValueError(
-            f"{path}: not a pickle of plain numbers ({short_message(error)}); get it from "
-            f"{info.source}"
-        ) from error

@@ -101,7 +101,7 @@ def read_mat_file(path: Path, info: DatasetInfo) -> Dataset:
     content = _load_mat(path, info)
     for key in MAT_KEYS if info.real_candidates else MAT_KEYS[:2]:
         if key not in content:
-            raise ValueError(f"{path}: no variable `{key}` in it; get it from {info.source}")
+            raise ValueError(f"{path}: no variable `{key}` in it; {_cure(info, f'store `{key}`')}")
     x = as_features(as_matrix(content["data"], f"{path}: `data`"), f"{path}: `data`")
     target = _indicators(content["target"], len(x), f"{path}: `target`")
     candidates = None
@@ -125,13 +125,36 @@ def _load_mat(path: Path, info: DatasetInfo) -> Mapping[str, Any]:
     try:
         content: Mapping[str, Any] = loadmat(path, variable_names=MAT_KEYS)
     except NotImplementedError as error:
-        raise ValueError(f"{path}: a MATLAB 7.3 file; save it in MATLAB with '-v7'") from error
+        return _load_hdf5(path, error)
     except Exception as error:  # a cut-off file surfaces as any of a dozen kinds
         raise ValueError(
             f"{path}: not a .mat file, or cut off ({short_message(error)}); "
-            f"get it from {info.source}"
+            f"{_cure(info, 'save it again')}"
         ) from error
     return content
+
+
+def _load_hdf5(path: Path, reason: Exception) -> Mapping[str, Any]:
+    """The variables of a MATLAB 7.3 file, which is HDF5 with the axes turned."""
+    try:
+        import h5py
+    except ModuleNotFoundError:
+        raise ValueError(
+            f"{path}: a MATLAB 7.3 file; pip install 'pllbench[mat73]', or save it with '-v7'"
+        ) from reason
+    try:
+        with h5py.File(path) as file:
+            return {key: np.asarray(file[key]).T for key in MAT_KEYS if key in file}
+    except Exception as error:  # sparse matrices are groups, and h5py raises its own kinds
+        raise ValueError(
+            f"{path}: a MATLAB 7.3 file that is not of dense matrices ({short_message(error)}); "
+            "save it with '-v7'"
+        ) from error
+
+
+def _cure(info: DatasetInfo, custom: str) -> str:
+    """What to do about a file: get it where it comes from, or correct one's own."""
+    return custom if info.path else f"get it from {info.source}"
 
 
 def _indicators(values: Any, num_rows: int, where: str) -> npt.NDArray[np.bool_]:

@@ -7,7 +7,9 @@ any input encoding.
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
+from pllbench.reports.formats.narrow import narrow_tables
 from pllbench.reports.report import Report, TextCell, TextRow, TextTable
 from pllbench.reports.table import MISSING
 
@@ -68,6 +70,11 @@ _MARKS = {"best": r"\textbf", "second": r"\underline", "change": r"\textbf"}
 
 _LONG = 50
 """Labels of more letters are wrapped."""
+
+_COLUMNS = 5
+"""Columns of numbers with their spread that fit on a page; wider tables are broken."""
+_LINES, _LINE = 46, 36
+"""Lines that fit on a page beside a caption, and letters that fit on a line of a wrapped label."""
 
 _COLUMN = 55
 """Letters that fit in one column of a two-column page."""
@@ -135,7 +142,11 @@ def to_latex(report: Report, label: str = "tab:pllbench") -> str:
         label: of the first environment; those of the others are numbered.
     """
     if report.joined:
-        return _joined(report, label)
+        narrow = narrow_tables(report, _COLUMNS)
+        pages = _pages(narrow.tables)
+        captions = [narrow.caption(), *["Continued."] * (len(pages) - 1)]
+        labels = [label, *(f"{label}-{i}" for i in range(2, len(pages) + 1))]
+        return "\n".join(map(_joined, pages, captions, labels))
     first, *others = report.tables
     parts = [_separate(first, label, report.notes)]
     parts += [_separate(table, f"{label}-{i}") for i, table in enumerate(others, start=2)]
@@ -160,18 +171,48 @@ def _separate(table: TextTable, label: str, notes: Sequence[str] = ()) -> str:
     )
 
 
-def _joined(report: Report, label: str) -> str:
-    """All tables in one environment; a column before the labels has their first headers."""
-    width = max(len(table.headers) - 1 for table in report.tables)
-    lines = [line for table in report.tables for line in (r"\midrule", *_block(table))]
-    longest = max(len(row.cells[0].text) for table in report.tables for row in table.rows)
+def _pages(tables: Sequence[TextTable]) -> list[list[TextTable]]:
+    """Joined tables in groups that fit on a page each; one that is longer is divided."""
+    pages: list[list[TextTable]] = []
+    room = 0
+    for table in tables:
+        header = 1 + max(map(len, table.headers))
+        height = header + sum(map(_num_lines, table.rows))
+        part: list[TextRow] = []
+        for row in table.rows:
+            needed = _num_lines(row) + (0 if part else header)
+            if needed > room or (not part and room < height <= _LINES):
+                if part:
+                    pages[-1].append(replace(table, rows=tuple(part)))
+                    part = []
+                    needed += header
+                pages.append([])
+                room = _LINES
+            part.append(row)
+            room -= needed
+            height = _LINES + 1  # of a table that has begun, the rest goes on where it is
+        pages[-1].append(replace(table, rows=tuple(part)))
+    return pages
+
+
+def _num_lines(row: TextRow) -> int:
+    """How many lines a row takes, whose label is wrapped if it is long."""
+    letters = len(row.cells[0].text)
+    return 1 if letters <= _LONG else -(-letters // _LINE)
+
+
+def _joined(tables: Sequence[TextTable], caption: str, label: str) -> str:
+    """Tables in one environment; a column before the labels has their first headers."""
+    width = max(len(table.headers) - 1 for table in tables)
+    lines = [line for table in tables for line in (r"\midrule", *_block(table))]
+    longest = max(len(row.cells[0].text) for table in tables for row in table.rows)
     labels = "l" if longest <= _LONG else r">{\raggedright\arraybackslash}p{20em}"
     return _environment(
         [rf"\begin{{tabular}}{{l{labels}*{{{width}}}{{c}}}}", r"\toprule", *lines[1:]],
-        caption=report.caption(),
+        caption=caption,
         label=label,
         width=width + 2,
-        wide=min(longest, _LONG) + _letters(report.tables, width) > _COLUMN,
+        wide=min(longest, _LONG) + _letters(tables, width) > _COLUMN,
     )
 
 
@@ -258,9 +299,9 @@ def _number(cell: TextCell) -> str:
     """The text of a cell; negative numbers have a minus, and missing ones a dash."""
     missing, rest = MISSING * cell.text.startswith(MISSING), cell.text.removeprefix(MISSING)
     text = missing + _NEGATIVE.sub("$-$", escape_latex(rest))
-    marked = f"{_MARKS[cell.mark]}{{{text}}}" if cell.mark else text
+    emphasised = f"{_MARKS[cell.mark]}{{{text}}}" if cell.mark else text
     note = rf" {{\scriptsize({escape_latex(cell.note)})}}" if cell.note else ""
-    return f"{marked}{note}"
+    return f"{emphasised}{note}"
 
 
 def _line(parts: Iterable[str]) -> str:

@@ -1,5 +1,6 @@
 """Plots of accuracy: against q, or against a hyperparameter."""
 
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -7,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from pydantic import JsonValue
 
-from pllbench.reports.plots.figure import DrawPanel, draw_panels, line_options
+from pllbench.reports.plots.figure import Panel, draw_panels, line_options, wrap_title
 from pllbench.reports.statistics import MeanStd
 from pllbench.reports.styles import LineStyle, LineStyles, assign_styles, style_rows
 from pllbench.reports.table import Block, Cell, Column, Row, Table, section_titles
@@ -19,16 +20,19 @@ def plot_accuracy(table: Table) -> Figure:
     A method that learns from true labels is a horizontal line with its std as a band. A process
     without q has a dot for each row, one below the other.
     """
-    panels: list[DrawPanel] = []
+    panels: list[Panel] = []
+    styles = style_rows(table)
     for block in table.blocks:
         processes = dict.fromkeys(column.candidates for column in block.columns) or {None: None}
-        titles = section_titles((block.dataset, candidates) for candidates in processes)
+        titles = section_titles((block.title, candidates) for candidates in processes)
         for (_, candidates), title in titles.items():
             columns = [c for c in block.columns if c.candidates == candidates and c.q is not None]
             panels.append(
-                _against_q(block, columns, title) if columns else _dots(block, candidates, title)
+                _against_q(block, columns, title)
+                if columns
+                else _dots(block, candidates, title, styles)
             )
-    return draw_panels(panels, style_rows(table), across=3)
+    return draw_panels(panels, styles, across=3, notes=table.notes)
 
 
 def plot_hparam(table: Table, hparams: Mapping[str, Mapping[str, JsonValue]]) -> Figure:
@@ -56,7 +60,7 @@ def plot_hparam(table: Table, hparams: Mapping[str, Mapping[str, JsonValue]]) ->
         names += list(lines)
         if lines:
             panels.append(_against_hparam(hparam, block.title, lines))
-    return draw_panels(panels, assign_styles(names), across=3)
+    return draw_panels(panels, assign_styles(names), across=3, notes=table.notes)
 
 
 def _rivals(cells: Iterable[tuple[Row, Cell]]) -> list[tuple[Row, Cell]]:
@@ -85,24 +89,22 @@ def _name_column(block: Block, column: Column) -> str:
     return ", ".join(block.header(column)) or f"{column.candidates} candidate sets"
 
 
-def _against_hparam(
-    hparam: str, title: str, lines: Mapping[str, Mapping[float, Cell]]
-) -> DrawPanel:
+def _against_hparam(hparam: str, title: str, lines: Mapping[str, Mapping[float, Cell]]) -> Panel:
     def draw(axes: Axes, styles: LineStyles) -> set[str]:
         for name, cells in lines.items():
             points = [(x, cell.mean_std) for x, cell in sorted(cells.items())]
             _draw_points(axes, styles[name], points)
         ticks = sorted({x for cells in lines.values() for x in cells})
         axes.set_xticks(ticks, [f"{x:g}" for x in ticks])
-        axes.set_title(title)
+        axes.set_title(wrap_title(title))
         axes.set_xlabel(hparam.replace("_", " "))
         axes.set_ylabel("test accuracy (%)")
         return set(lines)
 
-    return draw
+    return Panel(draw)
 
 
-def _against_q(block: Block, columns: Sequence[Column], title: str) -> DrawPanel:
+def _against_q(block: Block, columns: Sequence[Column], title: str) -> Panel:
     rates = [column.q for column in columns if column.q is not None]
     gap = min(np.diff(rates), default=0.2)
 
@@ -119,7 +121,7 @@ def _against_q(block: Block, columns: Sequence[Column], title: str) -> DrawPanel
         for row in block.rows:
             if row.reference:
                 _draw_level(axes, row, styles[row.label])
-        axes.set_title(title)
+        axes.set_title(wrap_title(title))
         axes.set_xticks(rates, [f"{q:g}" for q in rates])
         axes.set_xlim(min(rates) - gap / 2, max(rates) + gap / 2)
         axes.set_xlabel("q")
@@ -131,7 +133,7 @@ def _against_q(block: Block, columns: Sequence[Column], title: str) -> DrawPanel
             if cell and cell.values and (row.reference or cell.column in columns)
         }
 
-    return draw
+    return Panel(draw)
 
 
 def _draw_points(
@@ -159,14 +161,16 @@ def _draw_level(axes: Axes, row: Row, style: LineStyle) -> None:
             axes.axhspan(low, high, color="0.5", alpha=0.2, linewidth=0)
 
 
-def _dots(block: Block, candidates: str | None, title: str) -> DrawPanel:
-    def draw(axes: Axes, styles: LineStyles) -> set[str]:
-        rows = [
-            (styles[row.label], cell.mean_std)
-            for row in block.rows
-            for cell in row.cells
-            if cell and cell.mean_std and (row.reference or cell.column.candidates == candidates)
-        ]
+def _dots(block: Block, candidates: str | None, title: str, styles: LineStyles) -> Panel:
+    rows = [
+        (styles[row.label], cell.mean_std)
+        for row in block.rows
+        for cell in row.cells
+        if cell and cell.mean_std and (row.reference or cell.column.candidates == candidates)
+    ]
+    names = [textwrap.fill(style.label, 30) for style, _ in rows]
+
+    def draw(axes: Axes, styles: LineStyles) -> set[str]:  # noqa: ARG001 - rows hold theirs
         for y, (style, accuracy) in enumerate(rows):
             axes.errorbar(
                 accuracy.mean,
@@ -177,10 +181,10 @@ def _dots(block: Block, candidates: str | None, title: str) -> DrawPanel:
                 linestyle="none",
                 capsize=2,
             )
-        axes.set_title(title)
-        axes.set_yticks(range(len(rows)), [style.label for style, _ in rows])
+        axes.set_title(wrap_title(title))
+        axes.set_yticks(range(len(rows)), names)
         axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.set_xlabel("test accuracy (%)")
         return set()  # each dot has its label beside it
 
-    return draw
+    return Panel(draw, names)

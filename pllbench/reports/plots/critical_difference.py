@@ -57,10 +57,15 @@ def _draw_axis(axes: Axes, num_methods: int, distance: float) -> None:
         axes.plot([rank, rank], [0, 0.3], color="0", linewidth=1, clip_on=False)
         axes.text(rank, 0.45, str(rank), ha="center", va="bottom")
     y = 2.0
-    axes.plot([1, 1 + distance], [y, y], color="0", linewidth=1, clip_on=False)
-    for x in (1, 1 + distance):
+    longer = distance > num_methods - 1
+    end = float(num_methods) if longer else 1 + distance
+    axes.plot([1, end], [y, y], color="0", linewidth=1, clip_on=False)
+    for x in (1.0,) if longer else (1.0, end):
         axes.plot([x, x], [y - 0.2, y + 0.2], color="0", linewidth=1, clip_on=False)
-    axes.text(1 + distance / 2, y + 0.15, f"CD = {distance:.2f}", ha="center", va="bottom")
+    if longer:  # an arrow: it goes on
+        axes.plot([end], [y], color="0", marker=">", markersize=5, clip_on=False)
+    text = f"CD = {distance:.2f}" + (", longer than the axis" if longer else "")
+    axes.text((1 + end) / 2, y + 0.15, text, ha="center", va="bottom")
 
 
 def _draw_bars(axes: Axes, bars: Sequence[tuple[float, float]]) -> None:

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pllbench.reports.curves import CurvesById, stack_runs
-from pllbench.reports.plots.figure import DrawPanel, draw_panels, line_options
+from pllbench.reports.plots.figure import Panel, draw_panels, line_options, wrap_title
 from pllbench.reports.styles import LineStyles, style_rows
 from pllbench.reports.table import Block, Cell, Column, Row, Table
 
@@ -30,7 +30,15 @@ def plot_noise_rates(table: Table, columns: CurvesById) -> Figure:
                 panels += [_over_epochs(title, rows, columns, rate) for rate in rates]
     if not panels:
         raise ValueError("no run here has pseudo labels, so there are no noise rates to plot")
-    figure = draw_panels(panels, style_rows(table), across=2)
+    guessing = {
+        row.label
+        for row, cell in table.cells
+        if stack_runs(cell, columns, "class_noise") is not None
+    }
+    without = dict.fromkeys(row.label for row, _ in table.cells if row.label not in guessing)
+    notes = ["Lines are means over seeds, bands their sample std."]
+    notes += [f"Without pseudo labels, so not drawn: {', '.join(without)}."] if without else []
+    figure = draw_panels(panels, style_rows(table), across=2, notes=[*notes, *table.notes[1:]])
     for pair in zip(figure.axes[::2], figure.axes[1::2], strict=True):  # one scale to compare on
         top = max(axes.get_ylim()[1] for axes in pair)
         for axes in pair:
@@ -49,7 +57,8 @@ def plot_curves(table: Table, columns: CurvesById) -> Figure:
             title = ", ".join((block.title, *(block.header(column) if column else ())))
             rows = _rows(block, column)
             panels.append(_over_epochs(title, rows, columns, ("accuracy", "test accuracy (%)")))
-    return draw_panels(panels, style_rows(table), across=3)
+    notes = ["Lines are means over seeds, bands their sample std.", *table.notes[1:]]
+    return draw_panels(panels, style_rows(table), across=3, notes=notes)
 
 
 def _rows(block: Block, column: Column | None) -> list[tuple[Row, Cell]]:
@@ -64,7 +73,7 @@ def _rows(block: Block, column: Column | None) -> list[tuple[Row, Cell]]:
 
 def _over_epochs(
     title: str, rows: Sequence[tuple[Row, Cell]], columns: CurvesById, curve: tuple[str, str]
-) -> DrawPanel:
+) -> Panel:
     """A panel of one curve, given by the name of its column and the label of its axis.
 
     Runs of several lengths are drawn over the percentage of their epochs, at which their schedules
@@ -96,9 +105,9 @@ def _over_epochs(
         if name == "accuracy" and settled:  # leave out the steep rise of the first epochs
             low, top = min(settled), axes.get_ylim()[1]
             axes.set_ylim(bottom=max(axes.get_ylim()[0], low - 0.05 * (top - low)))
-        axes.set_title(title)
+        axes.set_title(wrap_title(title))
         axes.set_xlabel("epoch" if equal_length else "share of the epochs (%)")
         axes.set_ylabel(axis_label)
         return drawn
 
-    return draw
+    return Panel(draw)

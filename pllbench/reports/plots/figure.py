@@ -4,12 +4,15 @@ Figures are built without pyplot, which would need a display and keeps global st
 """
 
 import math
+import textwrap
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -25,8 +28,16 @@ _PANEL = (3.3, 2.6)
 """Width and height of a panel in inches."""
 _LETTERS = 14
 """Letters of a legend that fit in an inch."""
+_LINE = 0.19
+"""Height of a line of text in inches."""
+_NOTE = 0.17
+"""Height of a line of notes in inches."""
+_SMALL, _GREY = 7.5, "0.25"
+"""Size and colour of notes."""
 _HANDLE = 9
 """Width of the line beside a legend's label, in letters."""
+_FONTS = ("Noto Sans CJK JP", "Noto Sans CJK SC", "WenQuanYi Micro Hei", "Arial Unicode MS")
+"""Fonts with letters that the default lacks."""
 SETTINGS: dict[Any, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -54,8 +65,29 @@ def line_options(style: LineStyle) -> dict[str, Any]:
     }
 
 
-DrawPanel = Callable[[Axes, LineStyles], set[str]]
-"""Draws one panel; returns the labels of the rows that the legend must explain."""
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One panel of a figure.
+
+    Attributes:
+        draw: draws it; returns the labels of the rows that the legend must explain.
+        names: texts at the y axis, one a line; none where it has numbers.
+    """
+
+    draw: Callable[[Axes, LineStyles], set[str]]
+    names: Sequence[str] = ()
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height in inches, texts at the y axis included."""
+        lines = [line for name in self.names for line in name.split("\n")]
+        letters = max(map(len, lines), default=0)
+        return _PANEL[0] + letters / _LETTERS, max(_PANEL[1], 0.8 + _LINE * len(lines))
+
+
+def wrap_title(text: str) -> str:
+    """A title of a panel, in lines that are no wider than the panel."""
+    return textwrap.fill(text, round(_LETTERS * _PANEL[0] * 0.8))
 
 
 def save(figure: Figure, path: Path) -> None:
@@ -72,34 +104,58 @@ def save(figure: Figure, path: Path) -> None:
     dates: dict[str, dict[str, None]] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with mpl.rc_context(SETTINGS):
+        with mpl.rc_context(_settings()):
             figure.savefig(path, dpi=200, metadata=dates.get(suffix))
     except OSError as error:
         raise ValueError(f"{path}: cannot be written ({error.strerror})") from error
 
 
-def draw_panels(panels: Sequence[DrawPanel], styles: LineStyles, across: int) -> Figure:
-    """Panels in lines of `across`, with one legend below for the rows that they draw."""
+def draw_panels(
+    panels: Sequence[Panel], styles: LineStyles, across: int, notes: Sequence[str] = ()
+) -> Figure:
+    """Panels in lines of `across`, with one legend below for the rows that they draw, and notes."""
     across = min(across, len(panels))
-    down = math.ceil(len(panels) / across)
-    with mpl.rc_context(SETTINGS):
-        figure = Figure(figsize=(_PANEL[0] * across, _PANEL[1] * down), layout="constrained")
-        grid = list(figure.subplots(down, across, squeeze=False).flat)
+    lines = [panels[i : i + across] for i in range(0, len(panels), across)]
+    widths = [max(line[i].size[0] for line in lines if i < len(line)) for i in range(across)]
+    heights = [max(panel.size[1] for panel in line) for line in lines]
+    with mpl.rc_context(_settings()):
+        figure = Figure(figsize=(sum(widths), sum(heights)), layout="constrained")
+        grid = list(figure.subplots(len(lines), across, squeeze=False, height_ratios=heights).flat)
         drawn: set[str] = set()
-        for axes, draw in zip(grid, panels, strict=False):
-            drawn |= draw(axes, styles)
+        for axes, panel in zip(grid, panels, strict=False):
+            drawn |= panel.draw(axes, styles)
         for axes in grid[len(panels) :]:
             axes.remove()
         explained = [style for label, style in styles.items() if label in drawn]
         if explained:
-            _add_legend(figure, explained)
+            _add_legend(figure, explained, _wrap_notes(figure, notes))
+        elif notes:
+            text = _wrap_notes(figure, notes)
+            figure.supxlabel(text, fontsize=_SMALL, color=_GREY)
+            _add_height(figure, _NOTE * (text.count("\n") + 1))
     return figure
 
 
-def _add_legend(figure: Figure, styles: Sequence[LineStyle]) -> None:
-    """Add a legend below the panels, in as many columns as fit; the figure grows by its lines."""
-    room = figure.get_figwidth() * _LETTERS
-    widths = [len(style.label) + _HANDLE for style in styles]
+def _settings() -> dict[Any, Any]:
+    """The settings, with those fonts of other scripts that this machine has behind the default."""
+    installed = {font.name for font in font_manager.fontManager.ttflist}
+    return SETTINGS | {"font.family": ["DejaVu Sans", *(f for f in _FONTS if f in installed)]}
+
+
+def _wrap_notes(figure: Figure, notes: Sequence[str]) -> str:
+    """What the numbers are, in lines of small letters as wide as the figure."""
+    return textwrap.fill(" ".join(notes), max(40, int(figure.get_figwidth() * _LETTERS * 1.15)))
+
+
+def _add_height(figure: Figure, inches: float) -> None:
+    figure.set_figheight(figure.get_figheight() + inches)
+
+
+def _add_legend(figure: Figure, styles: Sequence[LineStyle], notes: str) -> None:
+    """Add notes and a legend below the panels, in as many columns as fit; the figure grows."""
+    room = int(figure.get_figwidth() * _LETTERS)
+    texts = [textwrap.fill(style.label, max(20, room - _HANDLE)) for style in styles]
+    widths = [max(map(len, text.split("\n"))) + _HANDLE for text in texts]
 
     def needed(across: int) -> int:
         return sum(int(column.max()) for column in np.array_split(widths, across))
@@ -108,9 +164,13 @@ def _add_legend(figure: Figure, styles: Sequence[LineStyle]) -> None:
     down = math.ceil(len(styles) / across)
     figure.legend(
         [Line2D([], [], **line_options(style)) for style in styles],
-        [style.label for style in styles],
+        texts,
         loc="outside lower center",
         ncols=math.ceil(len(styles) / down),
         frameon=False,
+        title=notes or None,
+        title_fontproperties={"size": _SMALL},
     )
-    figure.set_figheight(figure.get_figheight() + 0.2 * down)
+    wrapped = max(text.count("\n") for text in texts)
+    lines = notes.count("\n") + 1 if notes else 0
+    _add_height(figure, 0.2 * (down + wrapped) + _NOTE * lines)

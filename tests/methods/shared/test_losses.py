@@ -18,6 +18,7 @@ from pllbench_methods.shared.losses import (
     log_candidate_prob,
     log_complement,
     log_dot,
+    non_candidate_losses,
     smallest_pairs,
     soft_cross_entropy,
 )
@@ -48,6 +49,12 @@ def test_log_candidate_prob_equals_its_slow_twin(candidates: Tensor) -> None:
 def test_log_complement_equals_its_slow_twin() -> None:
     logits = random_logits()
     assert_twin(log_complement(logits), np.log(1 - softmax(logits)))
+
+
+def test_non_candidate_losses_equal_their_slow_twin() -> None:
+    logits, candidates = random_logits(), random_sets()
+    twin = -(np.log(1 - softmax(logits)) * ~candidates.numpy()).sum(-1)
+    assert_twin(non_candidate_losses(logits, candidates), twin)
 
 
 def test_log_complement_is_exact_where_the_probability_rounds_to_one() -> None:

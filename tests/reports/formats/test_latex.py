@@ -159,7 +159,7 @@ def test_all_tables_compile(tmp_path: Path) -> None:
     tables += map(benchmark_table, benchmark_names())
     fragments = [to_latex(table, f"tab:{i}") for i, table in enumerate(tables)]
     fragments += [to_latex(make(), f"tab:{name}") for name, make in REPORTS.items()]
-    (tmp_path / "tables.tex").write_text(DOCUMENT % "\n".join(fragments), "ascii")
+    (tmp_path / "tables.tex").write_text(DOCUMENT % "\n\\clearpage\n".join(fragments), "ascii")
     done = subprocess.run(
         ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "tables.tex"],
         cwd=tmp_path,
@@ -172,3 +172,17 @@ def test_all_tables_compile(tmp_path: Path) -> None:
     assert "Overfull" not in done.stdout
     assert "Float too large" not in done.stdout
     assert (tmp_path / "tables.pdf").stat().st_size > 0
+
+
+def test_a_table_that_is_too_long_for_a_page_goes_on_in_further_ones() -> None:
+    records = [
+        record
+        for i in range(60)
+        for record in make_records([50 + i / 10], method="rc", train={"lr": (i + 1) / 1000})
+    ]
+    text = to_latex(report_table(build_table(records, PROTOCOL)))
+    assert text.count(r"\begin{table}") + text.count(r"\begin{table*}") == 2
+    assert text.count(r"\caption{Continued.}") == 1
+    assert r"\label{tab:pllbench-2}" in text
+    rows = [line for line in text.splitlines() if "RC (lr=" in line]
+    assert len(rows) == 60

@@ -12,6 +12,7 @@ from pllbench.cli.table import TableFormat
 from pllbench.reports.aggregate import build_table
 from pllbench.reports.formats.render import FORMATS, to_csv, to_json, to_text
 from pllbench.reports.report import Report, table_entries
+from pllbench.spec import FITTED
 from tests.factories import PROTOCOL, make_records
 from tests.reports.examples import GOLDEN, REPORTS, TABLES, example, golden_names, golden_text
 
@@ -62,11 +63,13 @@ def test_json_has_the_documented_keys_and_percent() -> None:
             "dataset": "digits",
             "candidates": "uniform",
             "q": 0.3,
+            "imbalance": 1.0,
             "network": "linear",
             "epochs": 200,
             "n": 3,
             "mean": pytest.approx(92.0),
             "std": pytest.approx(2.0),
+            "metric": "accuracy",
             "select": "last10",
             "run_ids": [record.run_id for record in records],
         }
@@ -82,3 +85,9 @@ def test_json_of_one_seed_real_sets_and_true_labels() -> None:
     reference, real = entries
     assert (real["candidates"], real["q"], real["std"]) == ("real", None, None)
     assert (reference["candidates"], reference["q"], reference["std"]) == (None, None, None)
+
+
+def test_json_gives_no_network_to_methods_that_have_none() -> None:
+    records = make_records([70], method="pl_knn", gradient=False, train=FITTED.model_dump())
+    [entry] = json.loads(to_json(table_entries(build_table(records, PROTOCOL))))
+    assert (entry["label"], entry["network"], entry["epochs"]) == ("PL-kNN", None, 1)

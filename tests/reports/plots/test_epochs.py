@@ -49,7 +49,7 @@ def test_curves_have_a_panel_a_process() -> None:
         *make_records([70, 71], method="cc", candidates=CandidateSpec(process="uniform-set")),
     ]
     assert titles(plot_curves(build_table(runs, PROTOCOL), flat_curves(runs))) == [
-        "Digits, instance candidate sets, rule=max",
+        "Digits, instance candidate sets,\nrule=max",
         "Digits, uniform, q = 0.3",
         "Digits, uniform-set candidate sets",
     ]

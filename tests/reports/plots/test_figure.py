@@ -88,3 +88,36 @@ def test_missing_folders_are_made(tmp_path: Path) -> None:
     path = tmp_path / "a" / "b" / "figure.png"
     save(Figure(), path)
     assert path.stat().st_size > 0
+
+
+def widths(figure: Figure) -> list[float]:
+    """Width of each panel without its labels, in inches."""
+    figure.draw_without_rendering()
+    return [axes.get_window_extent().width / figure.dpi for axes in figure.axes]
+
+
+def test_long_labels_beside_dots_take_no_room_from_the_panels() -> None:
+    runs = [
+        record
+        for method in ("cc", "rc")
+        for dataset, q in (("digits", 0.3), ("birdsong", None))
+        for lr in (0.01, 0.02)
+        for record in make_records(
+            [90], method=method, dataset=dataset, q=q, train={"lr": lr, "epochs": 20}
+        )
+    ]
+    assert min(widths(plot_accuracy(build_table(runs, PROTOCOL)))) > 2
+
+
+def test_settings_that_all_rows_share_stand_in_no_label() -> None:
+    runs = [
+        record
+        for method in ("cc", "rc")
+        for record in make_records([90], method=method, train={"epochs": 20})
+    ]
+    assert legend(plot_accuracy(build_table(runs, PROTOCOL))) == ["CC", "RC"]
+
+
+def test_a_figure_says_what_its_bars_are_and_how_many_runs_there_are() -> None:
+    figure = plot_accuracy(build_table(make_records([90, 91]), PROTOCOL))
+    assert "sample std (ddof = 1) over n = 2 seeds" in figure.legends[0].get_title().get_text()

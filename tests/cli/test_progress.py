@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from pllbench.cli import progress
+from pllbench.cli.progress import Display, duration
 from pllbench.grid.plan import PlannedRun
-from pllbench.runner import progress
-from pllbench.runner.progress import Display, duration
 from pllbench.training.trainer import Progress
 from tests.factories import make_plan, make_spec
 

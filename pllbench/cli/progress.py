@@ -1,0 +1,198 @@
+"""Progress of a grid on the console."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from pllbench.cli.console import COLUMN_GAP
+from pllbench.grid.plan import PlannedRun
+from pllbench.runner.progress import Observer
+from pllbench.training.trainer import Progress as EpochProgress
+
+SETTLING_SECONDS = 2.0
+"""No estimate of the time left is shown before it rests on this much time."""
+
+_NUMBER_WIDTHS = (9, 8, 8)
+"""Widths of a running cell's columns after its name: epoch, accuracy and time."""
+
+
+def duration(seconds: float) -> str:
+    """Seconds as h:mm:ss."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}"
+
+
+@dataclass(slots=True)
+class _Running:
+    """A run that is being executed; `first` is the epoch that it started or went on at."""
+
+    run: PlannedRun
+    since: float
+    first: int = 0
+    progress: EpochProgress | None = None
+
+    @property
+    def epochs_done(self) -> int:
+        return self.progress.epoch + 1 if self.progress else self.first
+
+    @property
+    def epochs_here(self) -> int:
+        return self.epochs_done - self.first
+
+
+class Display(Observer):
+    """Progress of a grid on a console: a live view on a terminal, plain lines elsewhere.
+
+    Attributes:
+        console: where it is shown.
+        total: runs to execute.
+    """
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.total = 0
+        self._running: dict[str, _Running] = {}
+        self._ended = 0
+        self._failed = 0
+        self._waiting = 0
+        self._stopping = False
+        self._epochs_left = 0  # running ones included
+        self._epochs_here = 0  # trained here, by runs that have ended
+        self._first_report: float | None = None
+        self._bar = Progress(
+            TextColumn("{task.fields[runs]} runs"),
+            BarColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[left]}"),
+            console=console,
+        )
+        self._task = self._bar.add_task("", total=1, runs="", left="")
+        self._live = Live(console=console, get_renderable=self._render, refresh_per_second=4)
+
+    def begun(self, runs: Sequence[PlannedRun]) -> None:
+        """These runs are to be executed; on a terminal, the live view starts."""
+        self.total = len(runs)
+        self._epochs_left = sum(run.spec.train.epochs for run in runs)
+        self._bar.update(self._task, total=max(1, self._epochs_left))
+        if self.console.is_terminal:
+            self._live.start()
+
+    def ended(self) -> None:
+        """The live view ends; its last state stays."""
+        if self.console.is_terminal:
+            self._live.stop()
+
+    def started(self, run: PlannedRun) -> None:
+        """A run has begun."""
+        self._waiting = 0
+        self._running[run.spec.run_id] = _Running(run, time.monotonic())
+
+    def progressed(self, run: PlannedRun, progress: EpochProgress) -> None:
+        """A run has ended an epoch."""
+        self._reported()
+        entry = self._running[run.spec.run_id]
+        if entry.progress is None:
+            entry.first = progress.epoch
+        entry.progress = progress
+
+    def finished(self, run: PlannedRun, accuracy: float, seconds: float) -> None:
+        """A run is stored; `accuracy` is a fraction."""
+        self._reported()
+        entry = self._running[run.spec.run_id]
+        self._epochs_here += run.spec.train.epochs - entry.first
+        self._end(run, f"{100 * accuracy:.2f} % in {duration(seconds)}")
+
+    def failed(self, run: PlannedRun, reason: str) -> None:
+        """A run has failed, here or in another process."""
+        self._failed += 1
+        self._end(run, f"FAILED: {reason}", style="bold red")
+
+    def passed_over(self, run: PlannedRun) -> None:
+        """Another process has finished a run."""
+        self._end(run, "done by another process")
+
+    def stopped(self, run: PlannedRun) -> None:
+        """A run has saved its state on request."""
+        self._running.pop(run.spec.run_id)
+        self._print(f"{run.title}: stopped, the next run of this command goes on", "yellow")
+
+    def warned(self, line: str) -> None:
+        """A damaged file was found."""
+        self._print(line, "yellow")
+
+    def waiting(self, num_runs: int) -> None:
+        """All that is left is runs that other processes work on."""
+        if not self._waiting and not self.console.is_terminal:
+            self._print(_waiting(num_runs))
+        self._waiting = num_runs
+
+    def stopping(self) -> None:
+        """Running cells have been asked to stop. Prints nothing: signal handlers may call it."""
+        self._stopping = True
+
+    def _reported(self) -> None:
+        if self._first_report is None:
+            self._first_report = time.monotonic()
+
+    def _end(self, run: PlannedRun, outcome: str, style: str = "") -> None:
+        self._running.pop(run.spec.run_id, None)
+        self._ended += 1
+        self._epochs_left -= run.spec.train.epochs
+        if style or not self.console.is_terminal:
+            self._print(f"[{self._ended}/{self.total}] {run.title}: {outcome}", style)
+
+    def _print(self, line: str, style: str = "") -> None:
+        self.console.print(Text(line, style=style), highlight=False, soft_wrap=True)
+
+    def _time_left(self, running: Sequence[_Running]) -> str:
+        """Estimated from the epochs trained since the first report."""
+        trained = self._epochs_here + sum(entry.epochs_here for entry in running)
+        left = self._epochs_left - sum(entry.epochs_done for entry in running)
+        elapsed = time.monotonic() - self._first_report if self._first_report else 0.0
+        if not (trained and left > 0) or elapsed < SETTLING_SECONDS:
+            return ""
+        return f"about {duration(elapsed * left / trained)} left"
+
+    def _render(self) -> Group:
+        running = list(self._running.values())  # another thread refreshes the live view
+        cells = Table.grid(padding=(0, COLUMN_GAP))
+        room = self.console.width - sum(_NUMBER_WIDTHS) - COLUMN_GAP * len(_NUMBER_WIDTHS)
+        cells.add_column(overflow="ellipsis", no_wrap=True, max_width=max(4, room))
+        for width in _NUMBER_WIDTHS:
+            cells.add_column(justify="right", no_wrap=True, min_width=width)
+        for entry in running:
+            elapsed = duration(time.monotonic() - entry.since)
+            cells.add_row(Text(entry.run.title), *_numbers(entry), elapsed)
+        epochs = self._epochs_left - sum(entry.epochs_done for entry in running)
+        total = self._bar.tasks[0].total or 1
+        self._bar.update(
+            self._task,
+            completed=total - epochs,
+            runs=f"{self._ended}/{self.total}",
+            left=self._time_left(running),
+        )
+        lines = [Text(f"{self._failed} failed", style="bold red")] if self._failed else []
+        if self._waiting:
+            lines.append(Text(_waiting(self._waiting), style="dim"))
+        if self._stopping:
+            text = "stopping at the end of the epoch; Ctrl-C again stops at once"
+            lines.append(Text(text, style="yellow"))
+        return Group(cells, self._bar, *lines)
+
+
+def _numbers(entry: _Running) -> tuple[str, str]:
+    if entry.progress is None:
+        return "-", "-"
+    epochs = entry.run.spec.train.epochs
+    return f"{entry.epochs_done}/{epochs}", f"{100 * entry.progress.accuracy:.2f} %"
+
+
+def _waiting(num_runs: int) -> str:
+    return f"waiting for {num_runs} {'runs' if num_runs > 1 else 'run'} of another process"

@@ -1,0 +1,63 @@
+"""The candidate sets of training rows: given, made of annotators' labels or generated; pruned.
+
+Letters in shape comments: n training rows, C classes, D features.
+"""
+
+import numpy as np
+from torch import Tensor
+
+from pllbench.candidates.annotations import sets_of_votes
+from pllbench.candidates.processes import Candidates, Logits, TrueLabels, generate
+from pllbench.candidates.pruning import Features, nearest_neighbours, prune, standardised
+from pllbench.candidates.sets_spec import SetsSpec
+from pllbench.data.readers.base import Dataset
+from pllbench.spec import PruningSpec
+
+
+def unpruned_sets(
+    dataset: Dataset, train: Tensor, sets: SetsSpec, seed: int, logits: Logits | None = None
+) -> Candidates:
+    """Candidate sets [n, C] of the rows `train` [n] as they come, or as they are drawn by the seed.
+
+    Args:
+        dataset: the data set.
+        train: its training rows.
+        sets: how their sets come about.
+        seed: of what is drawn.
+        logits: scores [n, C] of an annotator, for instance-dependent sets.
+    """
+    if dataset.candidates is not None:
+        given: Candidates = dataset.candidates[train].numpy()
+        return given
+    if dataset.votes is not None:
+        assert sets.annotations is not None, "the grid gives annotators' labels a rule"
+        return sets_of_votes(dataset.votes[train].numpy(), sets.annotations, seed)
+    assert sets.process is not None, "the grid gives generated sets a process"
+    y = dataset.y[train].numpy()
+    truth = TrueLabels(y, dataset.num_classes, dataset.info.superclasses, logits)
+    return generate(truth, sets.process, seed)
+
+
+def pruned_sets(
+    dataset: Dataset, train: Tensor, candidates: Candidates, pruning: PruningSpec
+) -> Candidates:
+    """The candidate sets [n, C] of the rows `train` [n] after pruning among these rows."""
+    require_neighbours(train, pruning)
+    neighbours = nearest_neighbours(_features(dataset, train), pruning.k)
+    return prune(candidates, neighbours, pruning.tau)
+
+
+def require_neighbours(train: Tensor, pruning: PruningSpec) -> None:
+    """Raise ValueError if there are too few training rows [n] for the neighbours of each."""
+    if pruning.k >= len(train):
+        raise ValueError(
+            f"prune: k = {pruning.k} neighbours, a row has {len(train) - 1} among the training rows"
+        )
+
+
+def _features(dataset: Dataset, train: Tensor) -> Features:
+    """[n, D]: of the features' file, or of the rows themselves; no view of a method plays in."""
+    if dataset.features is not None:
+        found: Features = dataset.features[train].numpy()
+        return found
+    return standardised(dataset.x[train].flatten(1).numpy().astype(np.float32))

@@ -1,0 +1,50 @@
+"""What tells runs of one identity apart: defaults that have changed, and the files of the data."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from pydantic import JsonValue
+
+from pllbench.data.catalogue import DATASETS
+from pllbench.results.records import Record
+from pllbench.spec import RunSpec
+
+
+class Origins:
+    """The origins of some records, and of the runs that are asked for.
+
+    All runs of one version of a method should have the same declared defaults.
+    """
+
+    def __init__(self, records: Sequence[Record], specs: Iterable[RunSpec] = ()) -> None:
+        self._defaults: dict[tuple[str, int], dict[str, list[JsonValue]]] = {}
+        self._digests: dict[str, set[str]] = defaultdict(set)
+        for spec in (*specs, *(record.spec for record in records)):
+            found = self._defaults.setdefault((spec.method, spec.version), defaultdict(list))
+            for key, value in spec.hparams.items():
+                if key not in spec.changed and value not in found[key]:
+                    found[key].append(value)
+        for record in records:
+            if digest := _data_digest(record):
+                self._digests[record.spec.dataset].add(digest)
+
+    def of_spec(self, spec: RunSpec) -> str:
+        """End of a row's label, such as `, tau=5.0`: defaults that not all of its version share."""
+        label = ""
+        for key, values in self._defaults[spec.method, spec.version].items():
+            if len(values) > 1 and key not in spec.changed:
+                label += f", {key}={spec.hparams[key]}" if key in spec.hparams else f", no {key}"
+        return label
+
+    def of_record(self, record: Record) -> str:
+        """As `of_spec`; and the digest of its data, where there are several."""
+        label = self.of_spec(record.spec)
+        if len(self._digests[record.spec.dataset]) > 1:
+            label += f", data {(_data_digest(record) or 'unknown')[:8]}"
+        return label
+
+
+def _data_digest(record: Record) -> str | None:
+    """Of the files that a run was made on; None where they have none, or it is not known."""
+    info = DATASETS.get(record.spec.dataset)
+    return record.provenance.data_digest or (info.known_digest if info else None)

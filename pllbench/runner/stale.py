@@ -1,0 +1,82 @@
+"""Records that were made under other circumstances than their runs would be now.
+
+What a run id does not say may change under it: the declared default of a hyperparameter, the source
+of a method, the files of a data set. A record made before such a change is stale: it is neither
+counted as done nor done again, unless the user says so.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from pllbench.data.content import files_digest
+from pllbench.grid.plan import PlannedRun
+from pllbench.registry import is_built_in, load_method
+from pllbench.results.records import Record, changed_settings, stored_record
+from pllbench.results.sources import equal_sources
+from pllbench.runner.job import RunOptions
+from pllbench.source import source_digest
+from pllbench.validation import FieldError
+
+
+class DoneRuns:
+    """Which runs of a grid are done.
+
+    Attributes:
+        options: name the results folder, and say what becomes of stale records.
+    """
+
+    def __init__(self, options: RunOptions) -> None:
+        self.options = options
+        self._other_source: Counter[tuple[str, int]] = Counter()
+
+    def has(self, run: PlannedRun) -> bool:
+        """Whether the run is done; a stale record counts if stale ones are to be kept.
+
+        Raises:
+            FieldError: its record is stale, and nobody has said what becomes of those.
+            ValueError: the file of equal sources is damaged.
+        """
+        record = stored_record(self.options.results, run.spec)
+        if record is None:
+            return False
+        reason = self._stale(run, record)
+        if reason is None or self.options.stale == "keep":
+            return True
+        if self.options.stale == "rerun":
+            return False
+        raise FieldError("stale", f"{run.title}: {reason}, or choose rerun or keep", "refuse")
+
+    def warnings(self) -> Iterator[str]:
+        """One line for each built-in method whose source is not that of all of its records."""
+        for (method, version), num in sorted(self._other_source.items()):
+            yield f"{num} records of {method} are of another source of its version {version}"
+
+    def _stale(self, run: PlannedRun, record: Record) -> str | None:
+        """Why a record is stale, and how to mend it; None where it is not stale."""
+        spec = run.spec
+        version = f"both under version {spec.version} of {spec.method}"
+        for key, (stored, planned) in changed_settings(record.spec, spec).items():
+            return f"its record has {key} = {stored}, now it is {planned}, {version}: raise that"
+        data = files_digest(run.data, self.options.data_dir)
+        recorded = record.provenance.data_digest or run.data.known_digest
+        if None not in (data, recorded) and data != recorded:
+            return (
+                f"its record was made on files of {spec.dataset} with the digest {recorded}, these "
+                f"have {data}: put the former back"
+            )
+        if self._same_source(record):
+            return None
+        if is_built_in(spec.method):  # their numbers are guarded by tests
+            self._other_source[spec.method, spec.version] += 1
+            return None
+        return (
+            f"its record is of another source, {version}: raise that, or have `check` show that "
+            f"the numbers are the same"
+        )
+
+    def _same_source(self, record: Record) -> bool:
+        spec, recorded = record.spec, record.provenance.method_source
+        source = source_digest(load_method(spec.method))
+        if recorded is None or source is None or recorded == source:
+            return True
+        return recorded in equal_sources(self.options.results, spec.method, spec.version, source)

@@ -1,0 +1,81 @@
+"""Which checks a method must pass."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+
+from pllbench.testing import checks, fitted
+from pllbench.testing.support import AnyMethod, CheckFailed
+
+OF_TRAINED: dict[str, Callable[[AnyMethod], None]] = {
+    "declares itself properly": checks.declarations,
+    "returns a proper step": checks.steps,
+    "learns a toy problem": checks.learning,
+    "predicts each row by itself": checks.rowwise_predictions,
+    "keeps all state in state_dict": checks.state,
+    "resumes bit-exactly from a checkpoint": checks.resuming,
+    "is finite at extreme logits": checks.extreme_logits,
+    "takes singleton and full candidate sets": checks.set_sizes,
+    "takes a last batch of one row": checks.last_batch_of_one,
+    "takes a batch larger than the data set": checks.large_batch,
+    "runs for a single epoch": checks.single_epoch,
+    "never sees true labels": checks.labels_unseen,
+}
+"""The checks of methods that are trained in steps, in the order in which failures are best read."""
+
+OF_FITTED: dict[str, Callable[[AnyMethod], None]] = {
+    "declares itself properly": checks.declarations,
+    "returns proper pseudo labels": fitted.pseudo_labels,
+    "learns a toy problem": checks.learning,
+    "predicts each row by itself": fitted.fitted_predictions,
+    "keeps all state in state_dict": fitted.fitted_state,
+    "repeats a run bit for bit": fitted.repeating,
+    "fits the same from batches of any size": fitted.batch_sizes,
+    "takes singleton and full candidate sets": checks.set_sizes,
+    "takes equal, constant and all-zero rows": fitted.odd_rows,
+    "never sees true labels": checks.labels_unseen,
+}
+"""The checks of methods without gradient, in the same order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that a method must satisfy.
+
+    Attributes:
+        name: completes the sentence "the method ...".
+        verify: raises anything where that does not hold.
+    """
+
+    name: str
+    verify: Callable[[], None]
+
+    def run(self) -> None:
+        """Raise AssertionError, with the reason in one sentence, if the check fails.
+
+        torch's global generator is left as it was.
+        """
+        try:
+            with torch.random.fork_rng(devices=[]):
+                torch.manual_seed(0)
+                self.verify()
+        except Exception as error:  # a method may raise anything, and whatever it is, it fails
+            reason = f"{error}"
+            if not isinstance(error, CheckFailed):
+                reason = f"it raises {type(error).__name__}: {error}"
+            raise AssertionError(" ".join(reason.split())) from error
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def method_checks(cls: AnyMethod) -> list[Check]:
+    """The checks that apply to a method, in the order in which failures are best read."""
+    applying = OF_TRAINED if cls.gradient else OF_FITTED
+    return [
+        Check(name, partial(check, cls))
+        for name, check in applying.items()
+        if cls.labels != "true" or check is not checks.labels_unseen
+    ]
