@@ -50,6 +50,7 @@ from pllbench.method import Batch, Method, Network
 from pllbench.registry import load_method, method_entries
 from pllbench.spec import ViewSpec
 from pllbench.training.loader import CHUNK, Loader
+from pllbench.training.sgd import SGD
 from pllbench.training.step import take_step
 from pllbench.training.task import Task, make_task
 from pllbench.training.trainer import build_method
@@ -149,7 +150,7 @@ class Contender:
 
     method: Method[Any]
     loader: Loader
-    optimizer: torch.optim.Optimizer
+    optimizer: SGD
     device: torch.device
 
     def now(self) -> float:
@@ -171,7 +172,7 @@ class Contender:
                 logits, features = each.network(each.x)
             if each.backward:
                 total = total + logits.mean() + features.mean()
-        self.optimizer.zero_grad(set_to_none=True)
+        self.optimizer.zero_grad()
         total.backward()
         self.optimizer.step()
 
@@ -195,7 +196,7 @@ def contender(
     loader = Loader(task.x, task.candidates, task.views, method.views, BATCH, seed=0)
     with torch.no_grad():
         method.on_epoch_start(loader)
-    optimizer = torch.optim.SGD(method.parameters(), lr=1e-4, momentum=0.9, weight_decay=1e-4)
+    optimizer = SGD(method.parameters(), 1e-4, 0.9, 1e-4)
     return Contender(method.train(), loader, optimizer, device)
 
 

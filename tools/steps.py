@@ -25,6 +25,7 @@ from pllbench.grid.plan import Selection, plan
 from pllbench.method import Method
 from pllbench.registry import load_method
 from pllbench.training.loader import Loader
+from pllbench.training.sgd import SGD
 from pllbench.training.step import take_step
 from pllbench.training.task import make_task
 from pllbench.training.trainer import build_method
@@ -41,7 +42,7 @@ class Contender:
 
     method: Method[Any]
     loader: Loader
-    optimizer: torch.optim.Optimizer
+    optimizer: SGD
 
 
 def contender(name: str, data_dir: Path) -> Contender:
@@ -54,7 +55,7 @@ def contender(name: str, data_dir: Path) -> Contender:
     loader = Loader(task.x, task.candidates, task.views, method.views, 64, seed=0)
     with torch.no_grad():
         method.on_epoch_start(loader)
-    optimizer = torch.optim.SGD(method.parameters(), lr=0.001, momentum=0.9, weight_decay=1e-4)
+    optimizer = SGD(method.parameters(), 0.001, 0.9, 1e-4)
     return Contender(method, loader, optimizer)
 
 

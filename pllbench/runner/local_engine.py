@@ -22,8 +22,8 @@ from pllbench.runner.engine import (
 from pllbench.runner.job import Job
 from pllbench.training.trainer import Progress
 
-PRELOADED = [__name__, "torch._dynamo"]
-"""Imported once, by the fork server; the first step of any optimizer imports the latter."""
+PRELOADED = [__name__]
+"""Imported once, by the fork server, with all that it imports."""
 
 
 def num_cores() -> int:

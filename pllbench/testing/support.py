@@ -17,6 +17,7 @@ from pllbench.method import Batch, Hparams, Method, Problem, Step
 from pllbench.spec import RunSpec, TrainSpec, ViewSpec
 from pllbench.training.checkpoints import Checkpoints
 from pllbench.training.loader import Loader
+from pllbench.training.sgd import SGD
 from pllbench.training.step import take_gradient, update
 from pllbench.training.task import Task
 from pllbench.training.trainer import Interrupted, Outcome, train
@@ -92,7 +93,7 @@ def walk(
     """One epoch as the trainer does it; each step is handed out between gradient and update."""
     loader = Loader(task.x, task.candidates, task.views, method.views, batch_size=16, seed=0)
     # Without momentum there is no state here that a copy of the method would lack.
-    optimizer = torch.optim.SGD(method.parameters(), lr=lr)
+    optimizer = SGD(method.parameters(), lr)
     torch.manual_seed(epoch)
     method.epoch = epoch
     method.train()

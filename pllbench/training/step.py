@@ -5,6 +5,7 @@ from typing import Any
 import torch
 
 from pllbench.method import Batch, Method, Step
+from pllbench.training.sgd import SGD
 
 
 def take_gradient(method: Method[Any], batch: Batch) -> Step:
@@ -15,14 +16,14 @@ def take_gradient(method: Method[Any], batch: Batch) -> Step:
     return step
 
 
-def update(method: Method[Any], batch: Batch, optimizer: torch.optim.Optimizer) -> None:
+def update(method: Method[Any], batch: Batch, optimizer: SGD) -> None:
     """Move the parameters along the gradient of a batch, and let the method see the new ones."""
     optimizer.step()
     with torch.no_grad():
         method.after_step(batch)
 
 
-def take_step(method: Method[Any], batch: Batch, optimizer: torch.optim.Optimizer) -> Step:
+def take_step(method: Method[Any], batch: Batch, optimizer: SGD) -> Step:
     """Both halves; gives what `Method.loss` gave."""
     step = take_gradient(method, batch)
     update(method, batch, optimizer)

@@ -22,6 +22,7 @@ from pllbench.spec import RunSpec, TrainSpec
 from pllbench.training.checkpoints import Checkpoints, State
 from pllbench.training.evaluation import EXTRA, evaluate, noise_rates
 from pllbench.training.loader import Loader
+from pllbench.training.sgd import SGD
 from pllbench.training.step import take_step
 from pllbench.training.task import Task
 
@@ -104,11 +105,8 @@ def train(
         loader = Loader(
             task.x, task.candidates, task.views, method.views, spec.train.batch_size, spec.seed
         )
-        optimizer = torch.optim.SGD(
-            method.parameters(),
-            lr=spec.train.lr,
-            momentum=spec.train.momentum,
-            weight_decay=spec.train.weight_decay,
+        optimizer = SGD(
+            method.parameters(), spec.train.lr, spec.train.momentum, spec.train.weight_decay
         )
         columns: Columns = {}
         start, resumed_from, seconds = 0, [], 0.0
@@ -119,9 +117,7 @@ def train(
             resumed_from = [*state.resumed_from, start]
             seconds = state.seconds
         for epoch in range(start, spec.train.epochs):
-            lr = learning_rate(spec.train, epoch)
-            for group in optimizer.param_groups:
-                group["lr"] = lr
+            optimizer.lr = lr = learning_rate(spec.train, epoch)
             torch.manual_seed(stream_seed(spec.seed, "method", epoch))
             row = {"lr": lr} | _train_epoch(method, loader, optimizer, task, epoch)
             _append(columns, row | evaluate(method, task), epoch)
@@ -167,9 +163,7 @@ def build_method(spec: RunSpec, cls: type[Method[Any]], task: Task) -> Method[An
     return method
 
 
-def _restore(
-    state: State, method: Method[Any], optimizer: torch.optim.Optimizer, checkpoints: Checkpoints
-) -> None:
+def _restore(state: State, method: Method[Any], optimizer: SGD, checkpoints: Checkpoints) -> None:
     try:
         method.load_state_dict(state.method)
         optimizer.load_state_dict(state.optimizer)
@@ -192,7 +186,7 @@ def _append(columns: Columns, row: dict[str, float], epoch: int) -> None:
 
 
 def _train_epoch(
-    method: Method[Any], loader: Loader, optimizer: torch.optim.Optimizer, task: Task, epoch: int
+    method: Method[Any], loader: Loader, optimizer: SGD, task: Task, epoch: int
 ) -> dict[str, float]:
     """One pass over the training set. The device is waited for once, at its end."""
     method.epoch = epoch
