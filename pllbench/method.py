@@ -13,6 +13,7 @@ Letters in shape comments: N training instances, B batch, C classes, V views, D 
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import ClassVar, Generic, Literal, Protocol, TypeVar
 
@@ -69,7 +70,7 @@ class Network(nn.Module):
         """Logits [B, C] and features [B, D] of one view, float32."""
         if self.channels_last and x.ndim == 4:
             x = x.contiguous(memory_format=torch.channels_last)
-        with torch.autocast(x.device.type, dtype=torch.bfloat16, enabled=self.bf16):
+        with torch.autocast(x.device.type, dtype=torch.bfloat16) if self.bf16 else nullcontext():
             features = self.encoder(x)  # [B, D]
             logits = self.classifier(features)  # [B, C]
         return logits.float(), features.float()
@@ -104,7 +105,9 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What `Method.loss` returns.
+    """What `Method.loss` returns. The trainer reads it at the end of the epoch.
+
+    So none of it may be a view of a buffer, which later steps write.
 
     Attributes:
         loss: scalar with gradient.

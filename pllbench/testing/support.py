@@ -100,7 +100,7 @@ def walk(
     with torch.no_grad():
         method.on_epoch_start(loader)
     for batch in loader.epoch(epoch):
-        step = take_gradient(method, batch)
+        step = take_gradient(method, batch, optimizer)
         yield batch, step
         update(method, batch, optimizer)
 

@@ -8,10 +8,13 @@ from pllbench.method import Batch, Method, Step
 from pllbench.training.sgd import SGD
 
 
-def take_gradient(method: Method[Any], batch: Batch) -> Step:
-    """The loss of a batch, and its gradient in the parameters; no parameter changes."""
+def take_gradient(method: Method[Any], batch: Batch, optimizer: SGD) -> Step:
+    """The loss of a batch, and its gradient in the parameters; no parameter changes.
+
+    The last gradient goes before the forward pass, so that its memory serves this step.
+    """
+    optimizer.zero_grad()
     step = method.loss(batch)
-    method.zero_grad(set_to_none=True)
     step.loss.backward()
     return step
 
@@ -19,12 +22,13 @@ def take_gradient(method: Method[Any], batch: Batch) -> Step:
 def update(method: Method[Any], batch: Batch, optimizer: SGD) -> None:
     """Move the parameters along the gradient of a batch, and let the method see the new ones."""
     optimizer.step()
-    with torch.no_grad():
-        method.after_step(batch)
+    if type(method).after_step is not Method.after_step:  # most methods have none
+        with torch.no_grad():
+            method.after_step(batch)
 
 
 def take_step(method: Method[Any], batch: Batch, optimizer: SGD) -> Step:
     """Both halves; gives what `Method.loss` gave."""
-    step = take_gradient(method, batch)
+    step = take_gradient(method, batch, optimizer)
     update(method, batch, optimizer)
     return step

@@ -195,14 +195,14 @@ def _train_epoch(
         method.on_epoch_start(loader)
     losses: list[Tensor] = []
     logs: defaultdict[str, list[Tensor]] = defaultdict(list)
-    pseudo = torch.full_like(task.y, -1)
+    pseudo: list[tuple[Tensor, Tensor]] = []  # indices and labels
     for batch in loader.epoch(epoch):
         step = take_step(method, batch, optimizer)
         losses.append(step.loss.detach())
         for name, value in step.logs.items():
             logs[name].append(value)
         if step.pseudo is not None:
-            pseudo[batch.index] = step.pseudo
+            pseudo.append((batch.index, step.pseudo))
     values = torch.stack(losses).double().cpu()
     finite = values.isfinite()
     if not finite.all():
@@ -213,9 +213,10 @@ def _train_epoch(
     row = {"loss": values.mean().item()}
     for name, series in logs.items():
         row[f"log_{name}"] = torch.stack(series).double().mean().item()
-    if (pseudo >= 0).all():
+    if len(pseudo) == len(losses):
+        index, labels = map(torch.cat, zip(*pseudo, strict=True))
         row["class_noise"], row["pairwise_noise"] = noise_rates(
-            pseudo, task.y, task.candidates.shape[1]
+            labels, task.y[index], task.candidates.shape[1]
         )
     return row
 

@@ -13,6 +13,7 @@ from pllbench.method import Batch, Hparams, Method, Network, Problem
 from pllbench.registry import method_entries
 from pllbench.spec import TrainSpec
 from pllbench.testing.support import toy_spec, toy_task, train_epoch
+from pllbench.training.sgd import SGD
 from pllbench.training.step import take_gradient, take_step
 from pllbench.training.trainer import build_method
 from pllbench_methods.pico import PiCO
@@ -148,7 +149,7 @@ def test_no_step_waits_for_the_device(cls: type[Method[Any]], epoch: int) -> Non
     method = make(cls, problem).to("meta")
     method.epoch = epoch
     batch = moved(next(random_batches(method, candidates)), "meta")
-    step = take_gradient(method, batch)
+    step = take_gradient(method, batch, SGD(method.parameters(), 0.1))
     with torch.no_grad():
         method.after_step(batch)
     assert step.loss.device.type == "meta"

@@ -8,6 +8,7 @@ import torch
 
 from pllbench.method import Batch
 from pllbench.training.loader import Loader
+from pllbench.training.sgd import SGD
 from pllbench.training.step import take_gradient, take_step, update
 from pllbench.training.trainer import build_method
 from tests.factories import Toy, make_small_task, make_toy_spec
@@ -47,7 +48,7 @@ def test_a_gradient_replaces_the_last_one_and_changes_no_parameter(
     before = copied.network.classifier.weight
     (expected,) = torch.autograd.grad(copied.loss(batch).loss, before)
     weight.grad = torch.full_like(weight, 1e6)
-    take_gradient(method, batch)
+    take_gradient(method, batch, SGD(method.parameters(), 0.5))
     assert torch.equal(weight, before)
     torch.testing.assert_close(weight.grad, expected)
 
@@ -56,8 +57,8 @@ def test_an_update_is_the_optimizers_and_the_method_sees_the_new_weights(
     method: Recording, batch: Batch
 ) -> None:
     weight = method.network.classifier.weight
-    optimizer = torch.optim.SGD(method.parameters(), lr=0.5)
-    take_gradient(method, batch)
+    optimizer = SGD(method.parameters(), 0.5)
+    take_gradient(method, batch, optimizer)
     assert weight.grad is not None
     expected = weight.detach() - 0.5 * weight.grad
     update(method, batch, optimizer)
@@ -69,7 +70,7 @@ def test_an_update_is_the_optimizers_and_the_method_sees_the_new_weights(
 def test_a_step_is_both_halves(method: Recording, batch: Batch) -> None:
     weight = method.network.classifier.weight
     before = weight.detach().clone()
-    step = take_step(method, batch, torch.optim.SGD(method.parameters(), lr=0.5))
+    step = take_step(method, batch, SGD(method.parameters(), 0.5))
     assert step.pseudo is not None
     assert weight.grad is not None
     torch.testing.assert_close(weight.detach(), before - 0.5 * weight.grad)
