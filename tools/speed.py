@@ -19,7 +19,7 @@ scatters, so what a step costs beside its bare work is timed by itself too: `vie
 does (timed with networks that answer at once). Without noise the three sum to 1.
 
 memory: MiB of all tensors that are alive while a CIFAR-10-sized run of each method iterates over
-its batches, its network left out, beside the images and one chunk of views.
+its batches, its network left out, beside the images and one block of views.
 """
 
 import argparse
@@ -30,7 +30,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from operator import truediv
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,7 @@ from pllbench.grid.protocol import Setting
 from pllbench.method import Batch, Method, Network
 from pllbench.registry import load_method, method_entries
 from pllbench.spec import ViewSpec
-from pllbench.training.loader import CHUNK, Loader
+from pllbench.training.loader import BLOCK, CHUNK, Loader
 from pllbench.training.sgd import SGD
 from pllbench.training.step import take_step
 from pllbench.training.task import Task, make_task
@@ -119,7 +119,9 @@ def time_views(dataset: Dataset) -> dict[str, float]:
     for turn in range(TURNS + 1):  # the first warms up
         for role, transform in pil_views().items():
             clock = time.process_time()
-            views.draw(role, x, turn)
+            drawn = views.draw(role, x, turn)
+            for start in range(0, CHUNK, BLOCK):
+                drawn(slice(start, start + BLOCK))
             middle = time.process_time()
             for image in images:
                 transform(image)
@@ -244,10 +246,10 @@ def time_training(entry: Contender, num_steps: int, num_turns: int) -> dict[str,
     steps, bare, views = [], [], []
     for turn in range(1, num_turns + 1):
         clock = entry.now()
-        fresh = entry.loader.epoch(turn)
-        first = next(fresh)  # draws a chunk
+        for _ in entry.loader.epoch(turn):  # a chunk, none of whose batches is held
+            pass
         drawn = entry.now()
-        for batch in chain([first], islice(fresh, num_steps - 1)):
+        for batch in batches:
             entry.step(batch)
         stepped = entry.now()
         for each in passes:
@@ -286,7 +288,7 @@ def alive() -> dict[int, int]:
 
 
 def memory(name: str, dataset: Dataset) -> dict[str, float]:
-    """MiB of images, of a chunk of views, and of all that a run holds besides its networks."""
+    """MiB of images, of a block of views, and of all that a run holds besides its networks."""
     gc.collect()
     before = alive()
     before.pop(dataset.x.untyped_storage().data_ptr(), None)
@@ -295,18 +297,18 @@ def memory(name: str, dataset: Dataset) -> dict[str, float]:
         before[parameter.untyped_storage().data_ptr()] = 0
     most, num_views = 0, len(entry.method.views)
     for number, _ in enumerate(entry.loader.epoch(0)):
-        if number % (CHUNK // BATCH) < 2:  # the ends of chunks
+        if number % (BLOCK // BATCH) < 2:  # the ends of blocks
             held = sum(size for place, size in alive().items() if place not in before)
             most = max(most, held)
         if number > CHUNK // BATCH:
             break
-    chunk = min(CHUNK, len(entry.loader.x)) * num_views * dataset.x[0].numel() * 4
+    block = BLOCK * num_views * dataset.x[0].numel() * 4
     unit = 2**20
     return {
         "images_mib": dataset.x.nbytes / unit,
-        "chunk_mib": chunk / unit,
+        "block_mib": block / unit,
         "held_mib": most / unit,
-        "rest_mib": (most - dataset.x.nbytes - chunk) / unit,
+        "rest_mib": (most - dataset.x.nbytes - block) / unit,
     }
 
 

@@ -9,11 +9,16 @@ from torch import Tensor
 
 from pllbench.method import Batch
 from pllbench.seeds import stream_seed
-from pllbench.views.roles import Views
+from pllbench.views.roles import Drawn, Views
 
 CHUNK = 4096
-"""Views are drawn for about this many instances at once: few, large kernels. A fixed number,
-because the draw of an instance depends on its place in the chunk."""
+"""Views are drawn for about this many instances at once. A fixed number, because the draw of an
+instance depends on its place in the chunk."""
+
+BLOCK = 1024
+"""On a CPU views are made of about this many instances at once: their memory is used again and
+again, where a chunk's is given back and cleared by the system each time. GPUs like large kernels:
+there it is the chunk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,34 +52,33 @@ class Loader:
         """The batches of one epoch, shuffled and augmented."""
         order_stream = torch.Generator().manual_seed(stream_seed(self.seed, "order", epoch))
         order = torch.randperm(len(self.x), generator=order_stream).to(self.x.device)
-        for number, index in enumerate(order.split(self._chunk_size)):
-            yield from self._batches(self._draw_all(index, epoch, number), index)
+        for number, index in enumerate(order.split(self._whole_batches(CHUNK))):
+            rows = self.x[index]
+            drawn = [self._draw(rows, epoch, slot, number) for slot in range(len(self.roles))]
+            yield from self._batches(drawn, index)
 
     def batches(self) -> Iterator[Batch]:
         """Plain instances in order, one view each: `pllbench.method.TrainView`."""
-        everything = torch.arange(len(self.x), device=self.x.device)
-        for index in everything.split(self._chunk_size):
-            yield from self._batches([self.views.plain(self.x[index])], index)
+        index = torch.arange(len(self.x), device=self.x.device)
+        yield from self._batches([lambda rows: self.views.plain(self.x[index[rows]])], index)
 
-    @property
-    def _chunk_size(self) -> int:
-        """A whole number of batches, so that only an epoch's last batch is short."""
-        return max(1, CHUNK // self.batch_size) * self.batch_size
+    def _whole_batches(self, size: int) -> int:
+        """About `size` rows, but full batches, so that only an epoch's last one is short."""
+        return max(1, size // self.batch_size) * self.batch_size
 
-    def _draw_all(self, index: Tensor, epoch: int, chunk: int) -> list[Tensor]:
-        rows = self.x[index]
-        return [self._draw(rows, epoch, slot, chunk) for slot in range(len(self.roles))]
-
-    def _draw(self, rows: Tensor, epoch: int, slot: int, chunk: int) -> Tensor:
+    def _draw(self, rows: Tensor, epoch: int, slot: int, chunk: int) -> Drawn:
         seed = stream_seed(self.seed, "views", epoch, slot, chunk)
         return self.views.draw(self.roles[slot], rows, seed)
 
-    def _batches(self, drawn: list[Tensor], index: Tensor) -> Iterator[Batch]:
-        candidates = self.candidates[index].split(self.batch_size)
-        indices = index.split(self.batch_size)
-        views = zip(*(view.split(self.batch_size) for view in drawn), strict=True)
-        for x, i, sets in zip(views, indices, candidates, strict=True):
-            if i is indices[-1]:
-                # Who holds on to it while the next chunk is drawn must not hold this whole chunk.
-                x = tuple(view.clone() for view in x)  # noqa: PLW2901
-            yield Batch(x=x, index=i, candidates=sets)
+    def _batches(self, drawn: list[Drawn], index: Tensor) -> Iterator[Batch]:
+        """The instances `index` [M] in order; a view of `drawn` is one of their rows."""
+        size = self._whole_batches(CHUNK if self.x.is_cuda else BLOCK)
+        for start in range(0, len(index), size):
+            block = slice(start, start + size)
+            columns = [
+                *(view(block) for view in drawn),
+                index[block],
+                self.candidates[index[block]],
+            ]
+            for *x, i, sets in zip(*(c.split(self.batch_size) for c in columns), strict=True):
+                yield Batch(x=tuple(x), index=i, candidates=sets)

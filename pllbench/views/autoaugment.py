@@ -76,6 +76,10 @@ class Chain:
     operation: Tensor
     value: Tensor
 
+    def part(self, rows: slice) -> "Chain":
+        """The chains of some of the images."""
+        return Chain(self.operation[:, rows], self.value[:, rows])
+
 
 def apply(x: Tensor, chain: Chain, fill: int) -> Tensor:
     """Images [M, K, H, W] uint8 after their chains; `fill` comes in from outside the image."""

@@ -2,10 +2,13 @@
 
 Weak and strong views are those of DPLL's and AsyCo's code, query and key views PiCO's. Digits are
 never mirrored or cropped. Generators are the CPU's: what is drawn is a few numbers an image, so a
-seed means the same views on every device.
+seed means the same views on every device. It is drawn for all images at once; the `Work` that comes
+back is then done on as many of them at a time as the caller likes.
 
 Letters in shape comments: M images, K channels, H x W pixels.
 """
+
+from collections.abc import Callable
 
 import torch
 from torch import Generator, Tensor
@@ -29,65 +32,101 @@ AUTOAUGMENT_FILL = 128
 JITTER = {"Brightness": 0.4, "Contrast": 0.4, "Color": 0.4, "Hue": 0.1}
 """PiCO's colour jitter."""
 
+Work = Callable[[Tensor, slice], Tensor]
+"""What happens to images, once it is drawn: of the images in a slice of all, and that slice."""
 
-def weak(x: Tensor, generator: Generator) -> Tensor:
+
+def weak(shape: torch.Size, generator: Generator) -> Work:
     """Mirrored half of the time, then a crop of the image padded by reflection."""
-    num, device = len(x), x.device
-    flip = torch.rand(num, generator=generator) < 0.5
-    corner = torch.randint(2 * PADDING + 1, (2, num), generator=generator)
-    top, left = to_device(corner, device)
-    return ops.flip_and_crop(x, to_device(flip, device), top, left, PADDING)
+    flip = torch.rand(shape[0], generator=generator) < 0.5
+    corner = torch.randint(2 * PADDING + 1, (2, shape[0]), generator=generator)
+
+    def work(x: Tensor, rows: slice) -> Tensor:
+        top, left = to_device(corner[:, rows], x.device)
+        return ops.flip_and_crop(x, to_device(flip[rows], x.device), top, left, PADDING)
+
+    return work
 
 
-def strong(x: Tensor, generator: Generator, spec: ViewSpec, *, digits: bool) -> Tensor:
+def strong(shape: torch.Size, generator: Generator, spec: ViewSpec, *, digits: bool) -> Work:
     """The weak view (digits: the image) after cutout and then AutoAugment.
 
     In this order, as in the published codes: the black square is input to AutoAugment.
     """
-    x = x if digits else weak(x, generator)
+    works = [] if digits else [weak(shape, generator)]
     if spec.cutout:
-        x = cutout(x, spec.cutout, generator)
+        works.append(cutout(shape, spec.cutout, generator))
     if spec.autoaugment != "none":
-        x = apply(x, draw_autoaugment(spec.autoaugment, x.shape, generator), AUTOAUGMENT_FILL)
-    return x
+        chain = draw_autoaugment(spec.autoaugment, shape, generator)
+        works.append(lambda x, rows: apply(x, chain.part(rows), AUTOAUGMENT_FILL))
 
-
-def cutout(x: Tensor, length: int, generator: Generator) -> Tensor:
-    """A black square around a random pixel, [c - length / 2, c + length / 2), cut at the edges."""
-    top = torch.randint(x.shape[2], (len(x),), generator=generator) - length // 2
-    left = torch.randint(x.shape[3], (len(x),), generator=generator) - length // 2
-    top, left = to_device(torch.stack([top, left]), x.device)
-    return ops.erase(x, top, top + length // 2 * 2, left, left + length // 2 * 2, 0)
-
-
-def query(x: Tensor, generator: Generator, *, digits: bool) -> Tensor:
-    """PiCO's query view: resized crop, mirror, colour jitter, and grey for one in five."""
-    x = random_resized_crop(x, generator, digits=digits)
-    x = apply(x, draw_jitter(JITTER, 0.8, x.shape, generator), 0)
-    colourless = to_device(torch.rand(len(x), generator=generator) < 0.2, x.device)
-    return torch.where(colourless.view(-1, 1, 1, 1), ops.grey(x), x)
-
-
-def key(x: Tensor, generator: Generator, *, digits: bool) -> Tensor:
-    """PiCO's key view: resized crop, mirror, three operations of RandAugment, and a grey square."""
-    x = random_resized_crop(x, generator, digits=digits)
-    x = apply(x, draw_randaugment(3, x.shape, generator), 0)
-    side = torch.rand(len(x), generator=generator) * 0.5 * x.shape[3]
-    size = torch.tensor(x.shape[2:]).view(2, 1)
-    corner = (torch.rand((2, len(x)), generator=generator) * size - side / 2).clamp(min=0).floor()
-    top, left, side = to_device(torch.cat([corner, side[None]]), x.device)
-    return ops.erase(x, top, top + side, left, left + side, AUTOAUGMENT_FILL)
-
-
-def random_resized_crop(x: Tensor, generator: Generator, *, digits: bool) -> Tensor:
-    """A part of 0.2 to 1 of the area, with sides 3:4 to 4:3, at the image's size; then a mirror."""
-    box = draw_boxes(x.shape, generator)
-    flip = torch.rand(len(x), generator=generator) < 0.5
-    top, left, height, width = to_device(box, x.device)
-    x = ops.resized_crop(x, top, left, height, width)
-    if digits:
+    def work(x: Tensor, rows: slice) -> Tensor:
+        for each in works:
+            x = each(x, rows)
         return x
-    return torch.where(to_device(flip, x.device).view(-1, 1, 1, 1), x.flip(3), x)
+
+    return work
+
+
+def cutout(shape: torch.Size, length: int, generator: Generator) -> Work:
+    """A black square around a random pixel, [c - length / 2, c + length / 2), cut at the edges."""
+    top = torch.randint(shape[2], shape[:1], generator=generator) - length // 2
+    left = torch.randint(shape[3], shape[:1], generator=generator) - length // 2
+    corner, side = torch.stack([top, left]), length // 2 * 2
+
+    def work(x: Tensor, rows: slice) -> Tensor:
+        top, left = to_device(corner[:, rows], x.device)
+        return ops.erase(x, top, top + side, left, left + side, 0)
+
+    return work
+
+
+def query(shape: torch.Size, generator: Generator, *, digits: bool) -> Work:
+    """PiCO's query view: resized crop, mirror, colour jitter, and grey for one in five."""
+    crop = random_resized_crop(shape, generator, digits=digits)
+    chain = draw_jitter(JITTER, 0.8, shape, generator)
+    colourless = torch.rand(shape[0], generator=generator) < 0.2
+
+    def work(x: Tensor, rows: slice) -> Tensor:
+        x = apply(crop(x, rows), chain.part(rows), 0)
+        return torch.where(_by_image(colourless[rows], x), ops.grey(x), x)
+
+    return work
+
+
+def key(shape: torch.Size, generator: Generator, *, digits: bool) -> Work:
+    """PiCO's key view: resized crop, mirror, three operations of RandAugment, and a grey square."""
+    crop = random_resized_crop(shape, generator, digits=digits)
+    chain = draw_randaugment(3, shape, generator)
+    side = torch.rand(shape[0], generator=generator) * 0.5 * shape[3]
+    size = torch.tensor(shape[2:]).view(2, 1)
+    centre = torch.rand((2, shape[0]), generator=generator) * size
+    square = torch.cat([(centre - side / 2).clamp(min=0).floor(), side[None]])
+
+    def work(x: Tensor, rows: slice) -> Tensor:
+        x = apply(crop(x, rows), chain.part(rows), 0)
+        top, left, side = to_device(square[:, rows], x.device)
+        return ops.erase(x, top, top + side, left, left + side, AUTOAUGMENT_FILL)
+
+    return work
+
+
+def random_resized_crop(shape: torch.Size, generator: Generator, *, digits: bool) -> Work:
+    """A part of 0.2 to 1 of the area, with sides 3:4 to 4:3, at the image's size; then a mirror."""
+    box = draw_boxes(shape, generator)
+    flip = torch.rand(shape[0], generator=generator) < 0.5
+
+    def work(x: Tensor, rows: slice) -> Tensor:
+        top, left, height, width = to_device(box[:, rows], x.device)
+        x = ops.resized_crop(x, top, left, height, width)
+        return x if digits else torch.where(_by_image(flip[rows], x), x.flip(3), x)
+
+    return work
+
+
+def _by_image(drawn: Tensor, x: Tensor) -> Tensor:
+    """What is drawn [M] for the images x, [M, 1, 1, 1] on their device."""
+    return to_device(drawn, x.device).view(-1, 1, 1, 1)
 
 
 def draw_boxes(shape: torch.Size, generator: Generator) -> Tensor:

@@ -1,9 +1,11 @@
 """Views: batched, on the device, with randomness of their own for each instance.
 
 A method asks for roles, a data set declares its kind; `VIEWS` maps (kind, role) to a function of
-rows [M, ...] and a generator. Scaling comes after the view, so that added noise and tokens are in
-the units the data came in, except for z-scored rows, whose noise is stated in scaled units. Images
-stay uint8 until then: `scale` is the one place that normalises them.
+rows [M, ...] and a generator. It draws for all rows, and gives a function that then makes the view
+of any slice of them: the pixels of a few images at a time stay in the processor's cache. Scaling
+comes after the view, so that added noise and tokens are in the units the data came in, except for
+z-scored rows, whose noise is stated in scaled units. Images stay uint8 until then: `scale` is the
+one place that normalises them.
 """
 
 from collections.abc import Callable
@@ -16,21 +18,25 @@ from pllbench.spec import Kind, ViewSpec
 from pllbench.validation import did_you_mean
 from pllbench.views.scaling import Statistics, require_scaling, scale
 
-View = Callable[[Tensor, Generator, ViewSpec, Statistics], Tensor]
+Drawn = Callable[[slice], Tensor]
+"""A view of rows whose random part is drawn: gives that of a slice of the rows."""
+
+View = Callable[[Tensor, Generator, ViewSpec, Statistics], Drawn]
 
 
-def identity(x: Tensor, generator: Generator, spec: ViewSpec, stats: Statistics) -> Tensor:  # noqa: ARG001 - one signature for all views
+def identity(x: Tensor, generator: Generator, spec: ViewSpec, stats: Statistics) -> Drawn:  # noqa: ARG001 - one signature for all views
     """The rows themselves."""
-    return x
+    return lambda rows: x[rows]
 
 
-def noise(x: Tensor, generator: Generator, spec: ViewSpec, stats: Statistics) -> Tensor:
+def noise(x: Tensor, generator: Generator, spec: ViewSpec, stats: Statistics) -> Drawn:
     """Rows plus Gaussian noise; sigma is `noise_std` in units of the scaled features."""
     sigma = stats.std * spec.noise_std if spec.scaling == "zscore" else spec.noise_std
-    return x + torch.randn(x.shape, generator=generator, device=x.device) * sigma
+    drawn = torch.randn(x.shape, generator=generator, device=x.device)
+    return lambda rows: x[rows] + drawn[rows] * sigma
 
 
-def tokens(x: Tensor, generator: Generator, spec: ViewSpec, stats: Statistics) -> Tensor:
+def tokens(x: Tensor, generator: Generator, spec: ViewSpec, stats: Statistics) -> Drawn:
     """Rows of counts with m random tokens added, m = max(1, round(token_rate * length)).
 
     The one view that waits for a GPU, once a chunk: how many tokens to draw depends on the rows.
@@ -42,21 +48,24 @@ def tokens(x: Tensor, generator: Generator, spec: ViewSpec, stats: Statistics) -
     else:
         column = torch.randint(x.shape[1], row.shape, generator=generator, device=x.device)
     one = torch.ones((), dtype=x.dtype, device=x.device)
-    return x.index_put((row, column), one, accumulate=True)
+    longer = x.index_put((row, column), one, accumulate=True)
+    return lambda rows: longer[rows]
 
 
 def image_view(role: str, *, digits: bool) -> View:
     """The view of images in a role; torchvision is imported where one is drawn."""
 
-    def view(x: Tensor, generator: Generator, spec: ViewSpec, stats: Statistics) -> Tensor:  # noqa: ARG001 - one signature for all views
+    def view(x: Tensor, generator: Generator, spec: ViewSpec, stats: Statistics) -> Drawn:  # noqa: ARG001 - one signature for all views
         from pllbench.views import images
 
         if role == "weak":
-            return images.weak(x, generator)
-        if role == "strong":
-            return images.strong(x, generator, spec, digits=digits)
-        draw = images.query if role == "query" else images.key
-        return draw(x, generator, digits=digits)
+            work = images.weak(x.shape, generator)
+        elif role == "strong":
+            work = images.strong(x.shape, generator, spec, digits=digits)
+        else:
+            draw = images.query if role == "query" else images.key
+            work = draw(x.shape, generator, digits=digits)
+        return lambda rows: work(x[rows], rows)
 
     return view
 
@@ -104,14 +113,16 @@ class Views:
                 hint = did_you_mean(role, known)
                 raise ValueError(f"{self.kind} data has no view {role!r}: {hint}")
 
-    def draw(self, role: str, x: Tensor, seed: int) -> Tensor:
-        """One view of the rows x [M, ...], scaled; its randomness comes from `seed` alone."""
+    def draw(self, role: str, x: Tensor, seed: int) -> Drawn:
+        """One view of the rows x [M, ...], scaled; its randomness comes from `seed` alone.
+
+        The view of a row is the same in whatever slices they are asked for.
+        """
         # What images draw is a few numbers each: on the CPU, a seed means the same on all devices.
         device = x.device if x.dtype != torch.uint8 else "cpu"
         generator = Generator(device).manual_seed(seed)
-        return scale(
-            VIEWS[self.kind, role](x, generator, self.spec, self.stats), self.spec, self.stats
-        )
+        view = VIEWS[self.kind, role](x, generator, self.spec, self.stats)
+        return lambda rows: scale(view(rows), self.spec, self.stats)
 
     def plain(self, x: Tensor) -> Tensor:
         """The rows x [M, ...] as evaluation sees them: no augmentation, scaled."""

@@ -6,7 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pllbench.method import Batch
-from pllbench.training.loader import CHUNK, Loader
+from pllbench.spec import ViewSpec
+from pllbench.training.loader import BLOCK, CHUNK, Loader
+from pllbench.views.roles import Views
+from pllbench.views.scaling import image_statistics
 from tests.factories import make_views
 
 
@@ -129,15 +132,28 @@ def test_no_global_generator_is_read_or_moved() -> None:
     assert torch.equal(torch.get_rng_state(), before)
 
 
-def test_a_batch_that_is_held_holds_no_chunk() -> None:
-    """A chunk of views is large; while the next one is drawn, only a batch of it may stay."""
-    x = torch.zeros(3 * CHUNK, 2)
-    sets = torch.ones(len(x), 2, dtype=torch.bool)
-    loader = Loader(x, sets, make_views(x), ("weak", "strong"), 64, 0)
-    held = [
-        batch.x[slot].untyped_storage().nbytes()
-        for number, batch in enumerate(loader.epoch(0), start=1)
-        for slot in (0, 1)
-        if number % (CHUNK // 64) == 0
-    ]
-    assert held == [64 * 2 * 4] * 6
+def image_loader(num_rows: int) -> Loader:
+    """Rows of random digits of 12 x 12 pixels."""
+    shape = (num_rows, 1, 12, 12)
+    x = torch.randint(256, shape, generator=torch.Generator().manual_seed(0), dtype=torch.uint8)
+    spec = ViewSpec(autoaugment="none", cutout=4)
+    views = Views("digits", spec, image_statistics(x, None, spec))
+    return Loader(x, torch.ones(num_rows, 2, dtype=torch.bool), views, ("weak", "strong"), 64, 0)
+
+
+@pytest.mark.parametrize("block", [1, 100, CHUNK])
+def test_batches_are_the_same_however_many_views_are_made_at_once(
+    block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = image_loader(CHUNK + 1000)
+    expected = list(source.epoch(0))
+    monkeypatch.setattr("pllbench.training.loader.BLOCK", block)
+    for batch, other in zip(source.epoch(0), expected, strict=True):
+        assert torch.equal(batch.index, other.index)
+        assert all(torch.equal(a, b) for a, b in zip(batch.x, other.x, strict=True))
+
+
+def test_a_batch_that_is_held_holds_a_block_and_no_chunk() -> None:
+    """A chunk of views is large; all of it would stay while a method holds a batch."""
+    held = {x.untyped_storage().nbytes() for b in image_loader(2 * CHUNK).epoch(0) for x in b.x}
+    assert held == {BLOCK * 12 * 12 * 4}

@@ -25,3 +25,8 @@ def make_image_views(kind: Kind = "image", dataset: str = "cifar10", **settings:
     """Views of images with the published statistics of a data set."""
     spec = ViewSpec.parse(settings)
     return Views(kind, spec, image_statistics(images(), DATASETS[dataset].pixels, spec))
+
+
+def draw(views: Views, role: str, x: Tensor, seed: int = 0) -> Tensor:
+    """The whole view of the rows x, scaled."""
+    return views.draw(role, x, seed)(slice(None))

@@ -10,7 +10,7 @@ from pllbench.spec import Kind
 from pllbench.views import images as image_views
 from pllbench.views.images import cutout, draw_boxes
 from pllbench.views.roles import Views
-from tests.views.helpers import ROLES, generator, images, make_image_views
+from tests.views.helpers import ROLES, draw, generator, images, make_image_views
 
 
 def test_weak_views_are_all_flips_and_crops_equally_often() -> None:
@@ -23,7 +23,8 @@ def test_weak_views_are_all_flips_and_crops_equally_often() -> None:
         )
     }
     num = 16_200
-    found = image_views.weak(x.expand(num, -1, -1, -1), generator())
+    many = x.expand(num, -1, -1, -1)
+    found = image_views.weak(many.shape, generator())(many, slice(None))
     counts = torch.zeros(len(known))
     for image in found:
         counts[known[image.numpy().tobytes()]] += 1
@@ -34,14 +35,14 @@ def test_weak_views_are_all_flips_and_crops_equally_often() -> None:
 
 def test_cutout_hides_8_to_16_rows_and_196_pixels_on_average() -> None:
     x = torch.full((20_000, 1, 32, 32), 9, dtype=torch.uint8)
-    hidden = cutout(x, 16, generator()) == 0
+    hidden = cutout(x.shape, 16, generator())(x, slice(None)) == 0
     rows, columns = hidden.any(3).sum((1, 2)), hidden.any(2).sum((1, 2))
     area = hidden.sum((1, 2, 3))
     assert torch.equal(area, rows * columns)
     assert (rows.min().item(), rows.max().item()) == (8, 16)
     assert area.double().mean().item() == pytest.approx(196, abs=4 * 45 / 20_000**0.5)
     assert (area == 64).any()
-    large = (cutout(x, 20, generator()) == 0).sum((1, 2, 3))
+    large = (cutout(x.shape, 20, generator())(x, slice(None)) == 0).sum((1, 2, 3))
     assert large.double().mean().item() == pytest.approx(16.875**2, abs=2)
 
 
@@ -64,7 +65,7 @@ def test_boxes_follow_random_resized_crop() -> None:
 
 def test_one_in_five_query_views_is_grey() -> None:
     x = images(4000)
-    found = image_views.query(x, generator(), digits=False)
+    found = image_views.query(x.shape, generator(), digits=False)(x, slice(None))
     grey = (found == found[:, :1]).all(3).all(2).all(1)
     assert grey.double().mean().item() == pytest.approx(0.2, abs=0.03)
 
@@ -78,7 +79,7 @@ def test_copies_of_one_image_get_views_of_their_own(
     x = images(1, channels, size).expand(64, -1, -1, -1)
     before = x.clone()
     views = make_image_views(kind, "cifar10" if channels == 3 else "mnist")
-    found = views.draw(role, x, 0)
+    found = draw(views, role, x, 0)
     assert found.shape == x.shape
     assert found.dtype == torch.float32
     assert found.isfinite().all()
@@ -100,7 +101,7 @@ def test_digits_are_never_mirrored(role: str) -> None:
     kinds: tuple[Kind, ...] = ("image", "digits")
     for kind in kinds:
         views = make_image_views(kind, autoaugment="none", cutout=0)
-        found = views.draw(role, x, 0)
+        found = draw(views, role, x, 0)
         left, right = found[..., :8].mean((1, 2, 3)), found[..., 24:].mean((1, 2, 3))
         mirrored[kind] = (left < right - 0.1).double().mean().item()
     assert mirrored["image"] > 0.3
@@ -110,9 +111,9 @@ def test_digits_are_never_mirrored(role: str) -> None:
 def test_the_settings_of_strong_views_take_effect() -> None:
     x = images(200)
     plain = make_image_views(autoaugment="none", cutout=0)
-    assert torch.equal(plain.draw("strong", x, 0), plain.draw("weak", x, 0))
+    assert torch.equal(draw(plain, "strong", x, 0), draw(plain, "weak", x, 0))
     found = [
-        make_image_views(autoaugment=name, cutout=side).draw("strong", x, 0)
+        draw(make_image_views(autoaugment=name, cutout=side), "strong", x, 0)
         for name, side in [("none", 16), ("none", 20), ("extended", 16), ("svhn", 16)]
     ]
     assert all(not torch.equal(a, b) for i, a in enumerate(found) for b in found[:i])
@@ -122,10 +123,26 @@ def test_the_settings_of_strong_views_take_effect() -> None:
 def test_a_view_depends_on_its_seed_alone(role: str) -> None:
     x, views = images(), make_image_views()
     before = torch.get_rng_state()
-    first = views.draw(role, x, 1)
-    assert torch.equal(views.draw(role, x, 1), first)
-    assert not torch.equal(views.draw(role, x, 2), first)
+    first = draw(views, role, x, 1)
+    assert torch.equal(draw(views, role, x, 1), first)
+    assert not torch.equal(draw(views, role, x, 2), first)
     assert torch.equal(torch.get_rng_state(), before)
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("kind", ["image", "digits"])
+@pytest.mark.parametrize(("channels", "size"), [(3, 32), (1, 28)])
+def test_a_view_is_the_same_however_few_images_are_made_at_a_time(
+    kind: Kind, role: str, channels: int, size: int
+) -> None:
+    x = images(500, channels, size)
+    views = make_image_views(kind, "cifar10" if channels == 3 else "mnist")
+    drawn = views.draw(role, x, 0)
+    whole = drawn(slice(None))
+    for num in (499, 64, 1):
+        parts = [drawn(slice(start, start + num)) for start in range(0, 500, num)]
+        assert torch.equal(torch.cat(parts), whole)
+    assert torch.equal(drawn(slice(7, 9)), whole[7:9])
 
 
 @pytest.mark.usefixtures("no_uploads")
@@ -137,7 +154,7 @@ def test_no_view_waits_for_the_device(kind: Kind, role: str, autoaugment: str) -
     device = torch.device("meta")
     views = make_image_views(kind, autoaugment=autoaugment)
     views = Views(kind, views.spec, views.stats.to(device))
-    drawn = views.draw(role, images(256).to(device), 0)
+    drawn = draw(views, role, images(256).to(device), 0)
     assert (drawn.device, drawn.shape) == (device, (256, 3, 32, 32))
 
 
@@ -151,12 +168,12 @@ def test_views_on_a_gpu_are_those_of_the_cpu_and_wait_for_nothing(kind: Kind, ro
     device = torch.device("cuda")
     moved = Views(kind, views.spec, views.stats.to(device))
     on_gpu = x.to(device)
-    moved.draw(role, on_gpu, 3)  # warms up
+    draw(moved, role, on_gpu, 3)  # warms up
     torch.cuda.synchronize()
     torch.cuda.set_sync_debug_mode("error")
     try:
-        found = moved.draw(role, on_gpu, 3)
+        found = draw(moved, role, on_gpu, 3)
     finally:
         torch.cuda.set_sync_debug_mode("default")
-    expected = views.draw(role, x, 3)
+    expected = draw(views, role, x, 3)
     assert (found.cpu() - expected).abs().gt(0.05).double().mean() < 0.01

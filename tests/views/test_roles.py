@@ -25,7 +25,7 @@ def counts(num_rows: int, num_tokens: int, seed: int = 0) -> Tensor:
 
 
 def draw(views: Views, x: Tensor, role: str = "strong", seed: int = 0) -> Tensor:
-    return views.draw(role, x, seed)
+    return views.draw(role, x, seed)(slice(None))
 
 
 def test_every_kind_of_data_at_hand_has_every_role() -> None:
@@ -137,6 +137,18 @@ def test_scaling_comes_after_the_view(scaling: str, kind: Kind) -> None:
     x = counts(40, 12)
     views = make_views(x, kind=kind, scaling=scaling)
     raw = VIEWS[kind, "strong"](x, generator(), views.spec, views.stats)
-    assert torch.equal(draw(views, x), scale(raw, views.spec, views.stats))
+    assert torch.equal(draw(views, x), scale(raw(slice(None)), views.spec, views.stats))
     if scaling == "tfidf":  # added tokens do not lengthen a row
         torch.testing.assert_close(draw(views, x).norm(dim=1), torch.full((40,), 6.0))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("role", ROLES)
+def test_a_view_is_the_same_however_few_rows_are_made_at_a_time(kind: Kind, role: str) -> None:
+    x = counts(300, 50)
+    views = make_views(x, kind=kind, scaling="tfidf" if kind == "text" else "zscore")
+    drawn = views.draw(role, x, 0)
+    whole = drawn(slice(None))
+    for num in (299, 64, 1):
+        parts = [drawn(slice(start, start + num)) for start in range(0, 300, num)]
+        assert torch.equal(torch.cat(parts), whole)

@@ -44,7 +44,7 @@ def test_a_constant_column_stays_finite(value: float, num_rows: int, shift: floa
     views = Views("tabular", make_views(torch.ones(2, 1), scaling="zscore").spec, stats)
     assert views.plain(torch.full((1, 1), value)).item() == 0
     assert views.plain(torch.full((1, 1), value + shift)).isfinite().all()
-    assert views.draw("strong", torch.full((4, 1), value), 0).isfinite().all()
+    assert views.draw("strong", torch.full((4, 1), value), 0)(slice(None)).isfinite().all()
 
 
 def test_tfidf_has_its_formula_its_norm_and_keeps_empty_rows() -> None:
