@@ -12,7 +12,7 @@ from pllbench.testing.support import toy_spec, toy_task
 from pllbench.training.loader import Loader
 from pllbench.training.sgd import SGD
 from pllbench.training.step import take_step
-from pllbench.training.trainer import build, train
+from pllbench.training.trainer import build_method, train
 
 
 class Mean(Method[Hparams]):
@@ -50,7 +50,7 @@ class Inheriting(Renewing):
 
 def stepped(cls: type[Mean], num_steps: int = 3) -> Mean:
     task = toy_task(48)
-    method = build(toy_spec(cls), cls, task)
+    method = build_method(toy_spec(cls), cls, task)
     assert isinstance(method, Mean)
     optimizer = SGD(method.parameters(), 0.1)
     loader = Loader(task.x, task.candidates, task.views, method.views, 16, seed=0)
