@@ -26,6 +26,9 @@ from pllbench.training.sgd import SGD
 from pllbench.training.step import take_step
 from pllbench.training.task import Task
 
+Series = list[tuple[int, Tensor]]
+"""A scalar for each batch of an epoch, with the number of its rows."""
+
 Columns = dict[str, list[float]]
 """Values by column, one an epoch; NaN where an epoch has none."""
 
@@ -193,32 +196,35 @@ def _train_epoch(
     method.train()
     with torch.no_grad():
         method.on_epoch_start(loader)
-    losses: list[Tensor] = []
-    logs: defaultdict[str, list[Tensor]] = defaultdict(list)
+    losses: Series = []
+    logs: defaultdict[str, Series] = defaultdict(list)
     pseudo: list[tuple[Tensor, Tensor]] = []  # indices and labels
     for batch in loader.epoch(epoch):
         step = take_step(method, batch, optimizer)
-        losses.append(step.loss.detach())
+        losses.append((len(batch.index), step.loss.detach()))
         for name, value in step.logs.items():
-            logs[name].append(value)
+            logs[name].append((len(batch.index), value))
         if step.pseudo is not None:
             pseudo.append((batch.index, step.pseudo))
-    values = torch.stack(losses).double().cpu()
-    finite = values.isfinite()
+    finite = torch.stack([loss for _, loss in losses]).isfinite().cpu()
     if not finite.all():
         number = int(finite.int().argmin())
-        raise FloatingPointError(
-            f"loss is {values[number].item()} at epoch {epoch}, step {number} of {len(loader)}"
-        )
-    row = {"loss": values.mean().item()}
-    for name, series in logs.items():
-        row[f"log_{name}"] = torch.stack(series).double().mean().item()
+        loss = losses[number][1].item()
+        raise FloatingPointError(f"loss is {loss} at epoch {epoch}, step {number} of {len(loader)}")
+    row = {"loss": _mean(losses)} | {f"log_{name}": _mean(found) for name, found in logs.items()}
     if len(pseudo) == len(losses):
         index, labels = map(torch.cat, zip(*pseudo, strict=True))
         row["class_noise"], row["pairwise_noise"] = noise_rates(
             labels, task.y[index], task.candidates.shape[1]
         )
     return row
+
+
+def _mean(series: Series) -> float:
+    """Mean of the values over rows: the last batch of an epoch may be short."""
+    sizes, values = zip(*series, strict=True)
+    weights = torch.tensor(sizes).double() / sum(sizes)
+    return float(torch.stack(values).double().cpu() @ weights)
 
 
 def summarise(curves: Curves, task: Task) -> Result:
