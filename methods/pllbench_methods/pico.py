@@ -3,7 +3,7 @@
 H. Wang, R. Xiao, Y. Li, L. Feng, G. Niu, G. Chen, J. Zhao: PiCO: Contrastive Label Disambiguation
 for Partial Label Learning, ICLR 2022. The order of a step is that of the released code.
 
-Letters in shape comments: B batch, C classes, E embedding, Q queue, P = 2 B + Q contrast pool.
+Letters in shape comments: B batch, C classes, E embedding, Q queue.
 """
 
 from typing import Literal
@@ -18,6 +18,7 @@ from pllbench_methods.shared.confidence import ConfidenceState, restrict
 from pllbench_methods.shared.contrastive import (
     MomentumContrast,
     instance_contrast,
+    members,
     supervised_contrast,
     updated_prototypes,
 )
@@ -108,10 +109,11 @@ class PiCO(ConfidenceState[PiCOHparams], MomentumContrast[PiCOHparams]):
                 self.renew(batch.index, target)
         loss = soft_cross_entropy(logits.log_softmax(1), target).mean()
         if disambiguating:
-            pool = torch.cat([query, key, self.queue])  # [P, E]
-            labels = torch.cat([pseudo, pseudo, self.queue_labels])  # [P]
-            positive = pseudo[:, None] == labels
-            contrast = supervised_contrast(query, pool, positive, hparams.temperature)
+            keys = torch.cat([key, self.queue])  # [B + Q, E]
+            num_classes = candidates.shape[1]
+            member = members(pseudo, num_classes)  # [B, C]
+            key_member = torch.cat([member, members(self.queue_labels, num_classes)])
+            contrast = supervised_contrast(query, keys, member, key_member, hparams.temperature)
             loss = loss + hparams.cont_weight * contrast
         elif hparams.warmup_cont == "moco":
             queue = self.queue.clone()  # autograd needs it as it is before the new keys
