@@ -23,6 +23,7 @@ from pllbench_methods.shared.contrastive import (
     updated_prototypes,
 )
 from pllbench_methods.shared.losses import soft_cross_entropy
+from pllbench_methods.shared.softmax import log_softmax
 
 
 class PiCOHparams(Hparams):
@@ -107,7 +108,7 @@ class PiCO(ConfidenceState[PiCOHparams], MomentumContrast[PiCOHparams]):
             if disambiguating:
                 target = target.lerp(F.one_hot(nearest, target.shape[1]).float(), 1 - self.phi)
                 self.renew(batch.index, target)
-        loss = soft_cross_entropy(logits.log_softmax(1), target).mean()
+        loss = soft_cross_entropy(log_softmax(logits), target).mean()
         if disambiguating:
             keys = torch.cat([key, self.queue])  # [B + Q, E]
             num_classes = candidates.shape[1]
