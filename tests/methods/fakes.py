@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from pllbench.method import Batch, Method, Network, Problem, TrainView
+from pllbench.training.sgd import SGD
 from pllbench.training.step import take_step
 from pllbench_methods.asyco import AsyCo
 from pllbench_methods.cc import CC
@@ -123,9 +124,9 @@ def start_epoch(method: Method[Any], epoch: int) -> None:
         method.on_epoch_start(NoInstances())
 
 
-def sgd(method: Method[Any], lr: float = 0.1, momentum: float = 0.0) -> torch.optim.SGD:
+def sgd(method: Method[Any], lr: float = 0.1, momentum: float = 0.0) -> SGD:
     """The optimizer of the tests."""
-    return torch.optim.SGD(method.parameters(), lr, momentum)
+    return SGD(method.parameters(), lr, momentum)
 
 
 def random_candidates(num_instances: int = 24, num_classes: int = 5, seed: int = 0) -> Tensor:

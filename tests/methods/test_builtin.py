@@ -131,21 +131,13 @@ def moved(batch: Batch, device: str) -> Batch:
     return Batch(x, batch.index.to(device), batch.candidates.to(device))
 
 
-class NetworkWithoutAutocast(Network):
-    """The meta device has no autocast."""
-
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        features = self.encoder(x)
-        return self.classifier(features), features
-
-
 @pytest.mark.usefixtures("no_uploads")
 @every_method
 @pytest.mark.parametrize("epoch", [0, 20, LATE])
 def test_no_step_waits_for_the_device(cls: type[Method[Any]], epoch: int) -> None:
     """On the meta device nothing has a value, so whatever would wait for one raises."""
     candidates = candidates_for(cls)
-    problem = Problem(candidates, 200, lambda: NetworkWithoutAutocast(nn.Identity(), 6, 5))
+    problem = Problem(candidates, 200, lambda: Network(nn.Identity(), 6, 5))
     method = make(cls, problem).to("meta")
     method.epoch = epoch
     batch = moved(next(random_batches(method, candidates)), "meta")
