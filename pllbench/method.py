@@ -5,8 +5,9 @@ A method is a `torch.nn.Module` with two required members, `loss` and `predict`.
 factory for networks. True labels are not in it. The trainer owns everything else: views, batches,
 the optimizer and its schedule, evaluation, checkpoints.
 
-All state is a parameter or a buffer, so that `state_dict` is a complete checkpoint. Schedules are
-functions of `self.epoch`, which the trainer sets and which is constant inside `loss`.
+All state is a parameter or a buffer, so that `state_dict` is a complete checkpoint. What changes
+from epoch to epoch without being learned is a schedule: a function of the epoch, which the trainer
+sets and which is constant inside `loss`.
 
 Letters in shape comments: N training instances, B batch, C classes, V views, D features.
 """
@@ -152,6 +153,9 @@ class TrainView(Protocol):
 
 H = TypeVar("H", bound=Hparams)
 
+Schedule = Callable[[float], float | bool]
+"""A number or a switch, from the reference epoch."""
+
 
 class Method(nn.Module, ABC, Generic[H]):
     """A partial-label learning method.
@@ -164,20 +168,52 @@ class Method(nn.Module, ABC, Generic[H]):
         version: bumped whenever a change alters the numbers of a run.
         reference_epochs: the run length in which the paper states its schedules.
         labels: "true" for supervised references, whose candidate sets are the true labels.
-        epoch: 0-based; set by the trainer before each epoch.
     """
 
     hparams_type: ClassVar[type[Hparams]] = Hparams
     version: ClassVar[int] = 1
     reference_epochs: ClassVar[int] = 200
     labels: ClassVar[Literal["candidates", "true"]] = "candidates"
-    epoch: int
 
     def __init__(self, problem: Problem, hparams: H) -> None:
         super().__init__()
         self.hparams = hparams
         self.epochs = problem.epochs
+        for name, schedule in self.schedules.items():
+            if not isinstance(schedule(0.0), bool):
+                start = torch.zeros((), device=problem.candidates.device)
+                self.register_buffer(name, start, persistent=False)
         self.epoch = 0
+
+    @property
+    def schedules(self) -> Mapping[str, Schedule]:
+        """What `loss` reads as an attribute of that name, and curves show: functions of the epoch.
+
+        They take the reference epoch and nothing else but hyperparameters, since the first value
+        is needed before `__init__` has gone further. A number becomes a 0-d buffer, which is no
+        state: the epoch says what is in it. A switch stays a bool, so that `loss` can branch on it.
+        Unlike an arithmetic with `self.epoch` neither makes a compiled step compile every epoch.
+        """
+        return {}
+
+    @property
+    def epoch(self) -> int:
+        """0-based; set by the trainer before each epoch. Setting it sets the schedules."""
+        return self._epoch
+
+    @epoch.setter
+    def epoch(self, epoch: int) -> None:
+        self._epoch = epoch
+        for name, value in self.scheduled().items():
+            if isinstance(value, bool):
+                setattr(self, name, value)
+            else:
+                getattr(self, name).fill_(value)
+
+    def scheduled(self) -> dict[str, float | bool]:
+        """The schedules' values at this epoch."""
+        epoch = self.reference_epoch
+        return {name: schedule(epoch) for name, schedule in self.schedules.items()}
 
     @property
     def reference_epoch(self) -> float:

@@ -6,6 +6,7 @@ for Partial Label Learning, ICLR 2022. The order of a step is that of the releas
 Letters in shape comments: B batch, C classes, E embedding, Q queue.
 """
 
+from collections.abc import Mapping
 from typing import Literal
 
 import torch
@@ -13,7 +14,7 @@ import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it
 from pydantic import Field
 from torch import Tensor
 
-from pllbench.method import Batch, Hparams, Problem, Step
+from pllbench.method import Batch, Hparams, Problem, Schedule, Step
 from pllbench_methods.shared.confidence import ConfidenceState, restrict
 from pllbench_methods.shared.contrastive import (
     MomentumContrast,
@@ -64,11 +65,15 @@ class PiCO(ConfidenceState[PiCOHparams], MomentumContrast[PiCOHparams]):
         queue: [Q, E], keys of earlier batches; random unit rows at first.
         queue_labels: [Q], their pseudo labels; -1, which matches none, at first.
         queue_pointer: where the next key goes.
+        phi: share of the confidence that an update keeps in this epoch.
+        disambiguating: whether prototypes move the confidence.
     """
 
     hparams_type = PiCOHparams
     reference_epochs = 800
     prototypes: Tensor
+    phi: Tensor
+    disambiguating: bool
 
     def __init__(self, problem: Problem, hparams: PiCOHparams) -> None:
         super().__init__(problem, hparams)
@@ -84,15 +89,18 @@ class PiCO(ConfidenceState[PiCOHparams], MomentumContrast[PiCOHparams]):
         return ("query", "key")
 
     @property
-    def phi(self) -> float:
-        """Share of the confidence that an update keeps."""
-        progress = self.epoch / self.epochs
-        return self.hparams.phi_start + (self.hparams.phi_end - self.hparams.phi_start) * progress
+    def schedules(self) -> Mapping[str, Schedule]:
+        """What an update keeps of the confidence, and the start of the prototypes."""
+        hparams = self.hparams
+        fall = (hparams.phi_start - hparams.phi_end) / self.reference_epochs
+        return {
+            "phi": lambda epoch: hparams.phi_start - fall * epoch,
+            "disambiguating": lambda epoch: epoch >= hparams.proto_start,
+        }
 
     def loss(self, batch: Batch) -> Step:
         """L_cls + weight * L_cont; the argmax of the updated confidence is the pseudo label."""
         hparams, candidates = self.hparams, batch.candidates
-        disambiguating = self.reference_epoch >= hparams.proto_start
         logits, query = self.query(batch.x[0])  # [B, C], [B, E]
         with torch.no_grad():
             pseudo = restrict(logits, candidates).argmax(1)  # [B]
@@ -105,11 +113,11 @@ class PiCO(ConfidenceState[PiCOHparams], MomentumContrast[PiCOHparams]):
             self.update_key(hparams.key_momentum)
             _, key = self.key(batch.x[1])  # [B, E]
             target = self.target(batch.index)  # [B, C]
-            if disambiguating:
+            if self.disambiguating:
                 target = target.lerp(F.one_hot(nearest, target.shape[1]).float(), 1 - self.phi)
                 self.renew(batch.index, target)
         loss = soft_cross_entropy(log_softmax(logits), target).mean()
-        if disambiguating:
+        if self.disambiguating:
             keys = torch.cat([key, self.queue])  # [B + Q, E]
             num_classes = candidates.shape[1]
             member = members(pseudo, num_classes)  # [B, C]

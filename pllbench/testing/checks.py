@@ -1,5 +1,6 @@
 """The checks themselves. Each is a function of a method's class that raises where it fails."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -115,9 +116,15 @@ def declarations(cls: AnyMethod) -> None:
     stored = hparams_type.parse(hparams.model_dump(mode="json"))
     require(stored == hparams, "its default hyperparameters do not survive JSON, as records do")
     task = toy_task(32, cls.labels)
-    views = build_method(toy_spec(cls), cls, task).views  # refuses unknown roles
+    method = build_method(toy_spec(cls), cls, task)  # refuses unknown roles
+    views = method.views
     proper = isinstance(views, tuple) and len(views) > 0
     require(proper, f"views is {views!r}, not a tuple of roles")
+    for epoch in range(EPOCHS):
+        method.epoch = epoch
+        for name, number in method.scheduled().items():
+            where = f"at epoch {epoch} of {EPOCHS}"
+            require(math.isfinite(number), f"schedule {name} is {number} {where}")
 
 
 def steps(cls: AnyMethod) -> None:
@@ -194,6 +201,7 @@ def state(cls: AnyMethod) -> None:
             held = any(isinstance(leaf, (Tensor, np.ndarray, nn.Module)) for leaf in leaves(value))
             require(not held, f"{name} holds tensors, yet is neither parameter, buffer nor module")
         buffers = dict(method.named_buffers()).keys() - method.state_dict().keys()
+        buffers -= method.schedules.keys()
         require(not buffers, f"buffers outside state_dict: {', '.join(sorted(buffers))}")
         changed = difference(method.state_dict(), other.state_dict())
         require(changed is None, f"{changed} differs one epoch after a copy of its state_dict")

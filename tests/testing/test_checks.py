@@ -63,7 +63,8 @@ BROKEN: dict[type[Method[Any]], set[str]] = {
     broken_steps.Required: ALL,  # nothing can be made with default hyperparameters
     broken_steps.UnknownView: ALL,
     broken_steps.PseudoOutside: {STEP},
-    broken_steps.PseudoColumn: {STEP},
+    broken_steps.InfiniteSchedule: {DECLARED},
+    broken_steps.PseudoColumn: {STEP, LEARNS, RESUMES, SETS, LAST, SINGLE, LABELS},
     broken_steps.LogWithGradient: {STEP},
     broken_steps.LossOfOneElement: {STEP},
     broken_steps.WritesToProblem: {STEP, STATE, RESUMES, LABELS},  # later runs find other sets
