@@ -252,3 +252,10 @@ class Method(nn.Module, ABC, Generic[H]):
     def extra_predictions(self, x: Tensor) -> Mapping[str, Tensor]:  # noqa: ARG002 - a default
         """Scores [B, C] of further heads (auxiliary network, ensemble) whose accuracy is logged."""
         return {}
+
+    def predictions(self, x: Tensor) -> Mapping[str, Tensor]:
+        """Those of `predict` under the empty name, and the extra ones: what evaluation asks for.
+
+        A method whose heads share networks overrides it, to pass each of them once.
+        """
+        return {"": self.predict(x), **self.extra_predictions(x)}

@@ -173,8 +173,10 @@ def rowwise_predictions(cls: AnyMethod) -> None:
         require(scores.shape == (len(x), NUM_CLASSES), f"its scores are {list(scores.shape)}")
         require(same(predict(method, x), scores), "two predictions of one batch differ")
         with torch.no_grad():
-            for name, extra in method.extra_predictions(x).items():
-                require(extra.shape == scores.shape, f"scores {name} are {list(extra.shape)}")
+            for name, found in method.predictions(x).items():
+                require(found.shape == scores.shape, f"scores {name} are {list(found.shape)}")
+                equal = name != "" or same(found, scores)
+                require(equal, "predictions has other scores than predict")
         changed = difference(before, method.state_dict())
         require(changed is None, f"predicting changes {changed}")
         alone = torch.cat([predict(method, row) for row in x.split(1)])

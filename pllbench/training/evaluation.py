@@ -66,11 +66,13 @@ def evaluate(method: Method[Any], task: Task) -> dict[str, float]:
     Raises:
         FloatingPointError: a score is NaN.
     """
-    scores = predictions(method, task, task.test_x)
+    method.eval()
+    found = _over_chunks(task, task.test_x, method.predictions)
+    scores = found.pop("")
     if scores.isnan().any():  # the last step broke the weights; argmax would call it class 0
         raise FloatingPointError(f"a score is NaN after the last step of epoch {method.epoch}")
     row = {"accuracy": accuracy(scores, task.test_y)}
-    for name, extra in _over_chunks(task, task.test_x, method.extra_predictions).items():
+    for name, extra in found.items():
         row[f"{EXTRA}{name}"] = accuracy(extra, task.test_y)
     if len(task.holdout_x):
         held = predictions(method, task, task.holdout_x)
