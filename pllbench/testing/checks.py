@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from pllbench.method import Hparams, Network, Problem
 from pllbench.networks import make_network
 from pllbench.spec import RunSpec, TrainSpec
+from pllbench.testing.accelerated import asks_for_no_value, compiled
 from pllbench.testing.support import (
     EPOCHS,
     NUM_CLASSES,
@@ -83,6 +84,8 @@ def method_checks(cls: AnyMethod) -> list[Check]:
         "takes a last batch of one row": last_batch_of_one,
         "takes a batch larger than the data set": large_batch,
         "runs for a single epoch": single_epoch,
+        "trains alike when compiled": compiled,
+        "never waits for its device": asks_for_no_value,
     }
     if cls.labels != "true":
         checks["never sees true labels"] = labels_unseen

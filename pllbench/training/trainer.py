@@ -3,9 +3,10 @@
 import math
 import time
 from collections import defaultdict
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,9 @@ from pllbench.results.records import Result
 from pllbench.seeds import stream_seed
 from pllbench.spec import RunSpec, TrainSpec
 from pllbench.training.checkpoints import Checkpoints, State
+from pllbench.training.compiling import compiled_loss
 from pllbench.training.evaluation import EXTRA, evaluate, noise_rates
+from pllbench.training.graph import GraphedSteps, Take, require_cuda
 from pllbench.training.loader import Loader
 from pllbench.training.sgd import SGD
 from pllbench.training.step import take_step
@@ -98,11 +101,14 @@ def train(
         on_epoch: called after every epoch; False asks to stop.
 
     Raises:
+        ValueError: the device has no graphs, and the run asks for them.
         FloatingPointError: a loss was not finite, or a score NaN; epoch and step are named.
         Interrupted: `on_epoch` asked to stop; the state was saved.
     """
     device, clock = task.x.device, time.perf_counter()
-    with _own_generators(device):
+    if spec.train.graph:
+        require_cuda(device)
+    with _reproducible(device):
         torch.manual_seed(stream_seed(spec.seed, "init"))
         method = build_method(spec, cls, task)
         loader = Loader(
@@ -111,6 +117,8 @@ def train(
         optimizer = SGD(
             method.parameters(), spec.train.lr, spec.train.momentum, spec.train.weight_decay
         )
+        loss = compiled_loss(method) if spec.train.compile == "step" else method.loss
+        take: Take = partial(take_step, method, optimizer=optimizer, loss=loss)
         columns: Columns = {}
         start, resumed_from, seconds = 0, [], 0.0
         if checkpoints and (state := checkpoints.load(device)):
@@ -122,7 +130,8 @@ def train(
         for epoch in range(start, spec.train.epochs):
             optimizer.lr = lr = learning_rate(spec.train, epoch)
             torch.manual_seed(stream_seed(spec.seed, "method", epoch))
-            row = {"lr": lr} | _train_epoch(method, loader, optimizer, task, epoch)
+            steps = GraphedSteps(take) if spec.train.graph else take
+            row = {"lr": lr} | _train_epoch(method, loader, steps, task, epoch)
             row |= {f"schedule_{name}": float(value) for name, value in method.scheduled().items()}
             _append(columns, row | evaluate(method, task), epoch)
             go_on = on_epoch(Progress(epoch, columns["accuracy"][-1]))
@@ -162,7 +171,7 @@ def build_method(spec: RunSpec, cls: type[Method[Any]], task: Task) -> Method[An
     problem = Problem(task.candidates, spec.train.epochs, network)
     method = cls(problem, cls.hparams_type.parse(spec.hparams)).to(device)
     task.views.require(method.views)
-    if spec.train.compile:
+    if spec.train.compile is True:
         compile_encoders(method)
     return method
 
@@ -178,9 +187,17 @@ def _restore(state: State, method: Method[Any], optimizer: SGD, checkpoints: Che
         ) from error
 
 
-def _own_generators(device: torch.device) -> AbstractContextManager[None]:
-    cuda = [device] if device.type == "cuda" else []
-    return torch.random.fork_rng(devices=cuda)
+@contextmanager
+def _reproducible(device: torch.device) -> Iterator[None]:
+    """Generators of its own, and of cuDNN's kernels those that give the same each time."""
+    cudnn = torch.backends.cudnn
+    before = cudnn.deterministic, cudnn.benchmark
+    cudnn.deterministic, cudnn.benchmark = True, False
+    try:
+        with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+            yield
+    finally:
+        cudnn.deterministic, cudnn.benchmark = before
 
 
 def _append(columns: Columns, row: dict[str, float], epoch: int) -> None:
@@ -190,7 +207,7 @@ def _append(columns: Columns, row: dict[str, float], epoch: int) -> None:
 
 
 def _train_epoch(
-    method: Method[Any], loader: Loader, optimizer: SGD, task: Task, epoch: int
+    method: Method[Any], loader: Loader, take: Take, task: Task, epoch: int
 ) -> dict[str, float]:
     """One pass over the training set. The device is waited for once, at its end."""
     method.epoch = epoch
@@ -201,7 +218,7 @@ def _train_epoch(
     logs: defaultdict[str, Series] = defaultdict(list)
     pseudo: list[tuple[Tensor, Tensor]] = []  # indices and labels
     for batch in loader.epoch(epoch):
-        step = take_step(method, batch, optimizer)
+        step = take(batch)
         losses.append((len(batch.index), step.loss.detach()))
         for name, value in step.logs.items():
             logs[name].append((len(batch.index), value))

@@ -27,10 +27,12 @@ SETS = "takes singleton and full candidate sets"
 LAST = "takes a last batch of one row"
 LARGE = "takes a batch larger than the data set"
 SINGLE = "runs for a single epoch"
+COMPILED = "trains alike when compiled"
+WAITS = "never waits for its device"
 LABELS = "never sees true labels"
 ALL = {
     *(DECLARED, STEP, LEARNS, PREDICTS, STATE, RESUMES),
-    *(EXTREMES, SETS, LAST, LARGE, SINGLE, LABELS),
+    *(EXTREMES, SETS, LAST, LARGE, SINGLE, COMPILED, WAITS, LABELS),
 }
 
 
@@ -63,6 +65,8 @@ BROKEN: dict[type[Method[Any]], set[str]] = {
     broken_steps.Required: ALL,  # nothing can be made with default hyperparameters
     broken_steps.UnknownView: ALL,
     broken_steps.PseudoOutside: {STEP},
+    broken_steps.OtherwiseCompiled: {COMPILED},
+    broken_steps.AsksForItsLoss: {WAITS},
     broken_steps.InfiniteSchedule: {DECLARED},
     broken_steps.PseudoColumn: {STEP, LEARNS, RESUMES, SETS, LAST, SINGLE, LABELS},
     broken_steps.LogWithGradient: {STEP},
@@ -77,15 +81,15 @@ BROKEN: dict[type[Method[Any]], set[str]] = {
     broken_steps.RandomScores: {PREDICTS, STATE},
     broken_steps.CountsPredictions: {PREDICTS},
     broken_steps.ShortExtra: {PREDICTS},
-    broken_state.PlainConfidence: {STATE, RESUMES},
+    broken_state.PlainConfidence: {STATE, RESUMES, WAITS},
     broken_state.PlainConstant: {STATE},
     broken_state.UnsavedBuffer: {STATE},
     broken_state.StepCounter: {STATE, RESUMES},
     broken_state.IdleCounter: {STATE},
-    broken_state.History: {STATE, RESUMES},
-    broken_state.PlainModules: {STATE, RESUMES},
+    broken_state.History: {STATE, RESUMES, WAITS},
+    broken_state.PlainModules: {STATE, RESUMES, WAITS},
     broken_state.NumpyGenerator: {STATE, RESUMES},
-    broken_state.NumpyGlobal: {STATE, RESUMES, LABELS},
+    broken_state.NumpyGlobal: {STATE, RESUMES, COMPILED, LABELS},
     broken_state.LateBuffer: {STATE, RESUMES},
     broken_state.ForeignState: {RESUMES},
     broken_numbers.NaiveLog: {EXTREMES},
