@@ -19,7 +19,7 @@ from pydantic import (
 
 from pllbench.validation import JsonOptions, StrictModel
 
-CORE_VERSION = 1
+CORE_VERSION = 2
 """Bumped whenever trainer, views, loader or candidates change the numbers of a run."""
 
 NetworkName = Literal["linear", "mlp", "lenet", "small_cnn", "resnet18", "wide_resnet34_10"]

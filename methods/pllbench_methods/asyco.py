@@ -99,6 +99,7 @@ class AsyCo(ConfidenceMethod[AsyCoHparams]):
     """
 
     hparams_type = AsyCoHparams
+    version = 2
     handed_over: Tensor
     gamma: Tensor
     mu: Tensor

@@ -44,6 +44,7 @@ class DPLL(ConfidenceMethod[DPLLHparams]):
     """
 
     hparams_type = DPLLHparams
+    version = 2
     consistency_weight: Tensor
 
     @property

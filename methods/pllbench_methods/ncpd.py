@@ -54,6 +54,7 @@ class NCPD(PeerMethod[NCPDHparams]):
     """
 
     hparams_type = NCPDHparams
+    version = 2
     share: Tensor
 
     @property

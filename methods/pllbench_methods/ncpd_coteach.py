@@ -46,6 +46,7 @@ class NCPDCoteach(PeerMethod[NCPDCoteachHparams]):
     """
 
     hparams_type = NCPDCoteachHparams
+    version = 2
     rise: Tensor
 
     def __init__(self, problem: Problem, hparams: NCPDCoteachHparams) -> None:

@@ -70,6 +70,7 @@ class PiCO(ConfidenceState[PiCOHparams], MomentumContrast[PiCOHparams]):
     """
 
     hparams_type = PiCOHparams
+    version = 2
     reference_epochs = 800
     prototypes: Tensor
     phi: Tensor

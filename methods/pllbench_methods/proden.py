@@ -19,6 +19,7 @@ class PRODEN(ConfidenceMethod[ViewHparams]):
     """
 
     hparams_type = ViewHparams
+    version = 2
 
     def loss(self, batch: Batch) -> Step:
         """Cross entropy with the stored confidence, whose argmax is the pseudo label."""

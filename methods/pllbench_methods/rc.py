@@ -31,6 +31,7 @@ class RC(ConfidenceMethod[RCHparams]):
     """
 
     hparams_type = RCHparams
+    version = 2
 
     def loss(self, batch: Batch) -> Step:
         """Cross entropy with the stored confidence, whose argmax is the pseudo label."""

@@ -17,6 +17,7 @@ class Supervised(MultiViewMethod[ViewHparams]):
     """
 
     hparams_type = ViewHparams
+    version = 2
     labels = "true"
 
     def __init__(self, problem: Problem, hparams: ViewHparams) -> None:

@@ -29,6 +29,7 @@ class SyCo(PeerMethod[DisambiguationHparams], ConfidenceState[DisambiguationHpar
     """
 
     hparams_type = DisambiguationHparams
+    version = 2
     peer_confidence: Tensor
     gamma: Tensor
     co_training: bool
