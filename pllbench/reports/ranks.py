@@ -16,7 +16,7 @@ class RankedLines:
     Attributes:
         ranks: by key.
         labels: what lines are called in the ranks, by key; of all lines but references.
-        datasets: names of the data sets that are the blocks.
+        datasets: the data sets that are the blocks, as `Block.key`.
         shared: lines with the same runs as a ranked one, whose key follows.
         left_out: keys of lines that lack runs on these data sets, or have other candidate sets.
     """
@@ -38,9 +38,9 @@ def rank_lines(table: Table, datasets: Collection[str] | None = None) -> RankedL
     Raises:
         ValueError: fewer than two lines are complete.
     """
-    blocks = [b for b in table.blocks if b.columns and (datasets is None or b.dataset in datasets)]
+    blocks = [b for b in table.blocks if b.columns and (datasets is None or b.key in datasets)]
     lines = _rivals(table, blocks)
-    scores = {key: [_score(b, rows.get(b.dataset)) for b in blocks] for key, rows in lines.items()}
+    scores = {key: [_score(b, rows.get(b.key)) for b in blocks] for key, rows in lines.items()}
     complete = {
         key: [value for value in values if value is not None]
         for key, values in scores.items()
@@ -53,7 +53,7 @@ def rank_lines(table: Table, datasets: Collection[str] | None = None) -> RankedL
     return RankedLines(
         ranks=rank({key: complete[key] for key in first.values()}),
         labels={key: line_label(rows) for key, rows in lines.items()},
-        datasets=[block.dataset for block in blocks],
+        datasets=[block.key for block in blocks],
         shared={key: leader for key, leader in leaders.items() if key != leader},
         left_out=[key for key in scores if key not in complete],
     )
@@ -67,7 +67,7 @@ def datasets_to_rank(table: Table) -> list[str]:
     """
     blocks = [block for block in table.blocks if block.columns]
     complete = [
-        frozenset(b.dataset for b in blocks if _score(b, rows.get(b.dataset)) is not None)
+        frozenset(b.key for b in blocks if _score(b, rows.get(b.key)) is not None)
         for rows in _rivals(table, blocks).values()
     ]
 
@@ -76,7 +76,7 @@ def datasets_to_rank(table: Table) -> list[str]:
         return (lines - 1) * (len(datasets) - 1), lines, sorted(datasets)
 
     best = max(filter(None, complete), key=merit, default=frozenset[str]())
-    return [block.dataset for block in blocks if block.dataset in best]
+    return [block.key for block in blocks if block.key in best]
 
 
 def line_label(rows: Mapping[str, Row]) -> str:
@@ -87,7 +87,7 @@ def line_label(rows: Mapping[str, Row]) -> str:
 
 def _rivals(table: Table, blocks: Sequence[Block]) -> dict[str, dict[str, Row]]:
     """The lines of some blocks that are no references."""
-    here = {block.dataset for block in blocks}
+    here = {block.key for block in blocks}
     lines = {
         key: {name: row for name, row in rows.items() if name in here and not row.reference}
         for key, rows in table.lines().items()

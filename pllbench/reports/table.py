@@ -79,10 +79,13 @@ def split_options(candidates: str) -> tuple[str, ...]:
     return (process, *options.split(",")) if colon else (process,)
 
 
+def _with_imbalance(data: str, imbalance: float) -> str:
+    return data if imbalance == 1 else f"{data}, imbalance {imbalance:g}"
+
+
 def data_title(dataset: str, imbalance: float) -> str:
     """A data set and the imbalance of its training rows, if any, as printed."""
-    tail = "" if imbalance == 1 else f", imbalance {imbalance:g}"
-    return f"{dataset_title(dataset)}{tail}"
+    return _with_imbalance(dataset_title(dataset), imbalance)
 
 
 def section_titles(
@@ -244,6 +247,11 @@ class Block:
     imbalance: float = 1.0
 
     @property
+    def key(self) -> str:
+        """Name of the data set, with its imbalance, if any: no other block of a table has it."""
+        return _with_imbalance(self.dataset, self.imbalance)
+
+    @property
     def title(self) -> str:
         """The data set and its imbalance, as printed."""
         return data_title(self.dataset, self.imbalance)
@@ -314,7 +322,7 @@ class Table:
         return {row: ": ".join(row) if row in extra else row[0] for row in rows}
 
     def lines(self) -> dict[str, dict[str, Row]]:
-        """Rows by their key, then by data set; in printed order.
+        """Rows by their key, then by that of their block; in printed order.
 
         Rows of one name are one line over the data sets, also where their labels add a setting on
         one of them. Where a data set has several rows of a name, the line goes on with the row
@@ -323,5 +331,5 @@ class Table:
         lines: dict[str, dict[str, Row]] = defaultdict(dict)
         for block in self.blocks:
             for row in block.rows:
-                lines[self.keys[row.name, row.label]][block.dataset] = row
+                lines[self.keys[row.name, row.label]][block.key] = row
         return dict(lines)

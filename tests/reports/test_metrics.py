@@ -142,6 +142,19 @@ def test_rules_tests_and_ranks_keep_imbalances_apart() -> None:
     assert rank_rows(table)[0].num_blocks == 2
 
 
+def test_a_data_set_at_two_imbalances_is_ranked_at_each() -> None:
+    """CC leads at 10 and RC at 20, so neither is ahead."""
+    values = {("cc", 10): 70, ("rc", 10): 60, ("cc", 20): 50, ("rc", 20): 55}
+    records = [tailed(value, tail, method=name) for (name, tail), value in values.items()]
+    table = build_table(records, PROTOCOL)
+    lines = {key: list(rows) for key, rows in table.lines().items()}
+    blocks = ["digits, imbalance 10", "digits, imbalance 20"]
+    assert lines == {"cc": blocks, "rc": blocks}
+    ranks, _ = rank_rows(table)
+    assert ranks.by_block == {"CC": (1, 2), "RC": (2, 1)}
+    assert ranks.average == {"CC": 1.5, "RC": 1.5}
+
+
 def test_a_metric_that_no_run_has_is_refused() -> None:
     with pytest.raises(FieldError, match="metric few: no run here has a value of it"):
         build_metric_table([make_record(make_spec(), 70)], PROTOCOL, Shown(metrics=("few",)))
