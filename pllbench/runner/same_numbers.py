@@ -91,6 +91,8 @@ def _data_of(
 ) -> DatasetInfo | None:
     """The data set of a record, if what it was made on is here."""
     spec = record.spec
+    if spec.pruning and spec.pruning.features:  # the record does not say where their file is
+        return None
     if spec.digest is not None:
         return next((info for info in own_data if info.digest == spec.digest), None)
     info = DATASETS.get(spec.dataset)

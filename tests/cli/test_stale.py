@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from pllbench.runner.job import RunOptions
@@ -123,3 +124,19 @@ def test_runs_on_own_data_are_done_again_where_the_data_are_named(
     )
     assert pllbench(*check, "--datasets", path).code == 0
     assert "only with --same-numbers" in refused("check", "average", "--datasets", path)
+
+
+def test_runs_that_were_pruned_by_a_file_of_features_are_not_done_again_without_it(
+    average: Write, tmp_path: Path
+) -> None:
+    path, features = save_npz(tmp_path, "birds"), tmp_path / "features.npz"
+    np.savez(features, features=np.arange(40.0)[:, None])
+    results = ["--results", tmp_path / "results"]
+    run = ["run", "--methods", "average", "--datasets", path, "--q", 0.3, "--epochs", 1]
+    pruning = ["--prune", f"tau=1.0,k=5,features={features}"]
+    assert pllbench(*run, *pruning, "--seeds", "0,", "--jobs", 1, *results).code == 0
+    average(REWRITTEN)
+    assert re.match(
+        r"--data-dir .*: the data of no run of source \w+ of average ar",
+        refused("check", "average", "--same-numbers", *results, "--datasets", path),
+    )
