@@ -25,7 +25,7 @@ class Origins:
                 if key not in spec.changed and value not in found[key]:
                     found[key].append(value)
         for record in records:
-            if digest := _data_digest(record):
+            if digest := made_on(record):
                 self._digests[record.spec.dataset].add(digest)
 
     def of_spec(self, spec: RunSpec) -> str:
@@ -40,11 +40,14 @@ class Origins:
         """As `of_spec`; and the digest of its data, where there are several."""
         label = self.of_spec(record.spec)
         if len(self._digests[record.spec.dataset]) > 1:
-            label += f", data {(_data_digest(record) or 'unknown')[:8]}"
+            label += f", data {(made_on(record) or 'unknown')[:8]}"
         return label
 
 
-def _data_digest(record: Record) -> str | None:
-    """Of the files that a run was made on; None where they have none, or it is not known."""
+def made_on(record: Record) -> str | None:
+    """Digest of the files that a run was made on; None where they have none, or it is unknown.
+
+    Records that are older than digests were made on the known files.
+    """
     info = DATASETS.get(record.spec.dataset)
     return record.provenance.data_digest or (info.known_digest if info else None)

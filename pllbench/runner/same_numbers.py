@@ -13,6 +13,7 @@ from pllbench.grid.plan import PlannedRun
 from pllbench.grid.protocol import default_protocol
 from pllbench.registry import load_method
 from pllbench.results.curves import read_curves
+from pllbench.results.origins import made_on
 from pllbench.results.records import Record, read_records, record_path
 from pllbench.results.sources import equal_sources, join_sources
 from pllbench.runner.engine import Finished, RunFailed
@@ -103,8 +104,7 @@ def _data_of(
     except ValueError:
         return None
     here = files_digest(info, options.data_dir)
-    made_on = record.provenance.data_digest or info.known_digest
-    return info if here is None or made_on in (None, here) else None
+    return info if here is None or made_on(record) in (None, here) else None
 
 
 def repeat(repetition: Repetition, options: RunOptions) -> str | None:

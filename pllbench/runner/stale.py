@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pllbench.data.content import files_digest
 from pllbench.grid.plan import PlannedRun
 from pllbench.registry import is_built_in, load_method
+from pllbench.results.origins import made_on
 from pllbench.results.records import Record, changed_settings, stored_record
 from pllbench.results.sources import equal_sources
 from pllbench.runner.job import RunOptions
@@ -58,7 +59,7 @@ class DoneRuns:
         for key, (stored, planned) in changed_settings(record.spec, spec).items():
             return f"its record has {key} = {stored}, now it is {planned}, {version}: raise that"
         data = files_digest(run.data, self.options.data_dir)
-        recorded = record.provenance.data_digest or run.data.known_digest
+        recorded = made_on(record)
         if None not in (data, recorded) and data != recorded:
             return (
                 f"its record was made on files of {spec.dataset} with the digest {recorded}, these "
