@@ -41,6 +41,11 @@ class SetsSpec:
         return ":".join(filter(None, (name, ",".join(parts))))
 
     @property
+    def words(self) -> str:
+        """As `text`, but nothing for sets as they come with the data."""
+        return self.text.removeprefix("real").removeprefix(":")
+
+    @property
     def noisy(self) -> bool:
         """Whether what makes these sets may leave the true label out, pruning aside."""
         drawn = self.annotations is not None and self.annotations.startswith("draws")

@@ -44,7 +44,7 @@ class PlannedRun:
     def title(self) -> str:
         """In words: label, data set, candidate process unless plainly uniform, q and seed."""
         spec = self.spec
-        sets = SetsSpec.of(spec).text.removeprefix("real").removeprefix(":")
+        sets = SetsSpec.of(spec).words
         where = spec.dataset if sets in ("uniform", "") else f"{spec.dataset} {sets}"
         q = "" if spec.q is None else f" q={spec.q:g}"
         return f"{self.label} · {where}{q} · seed {spec.seed}"
@@ -150,10 +150,11 @@ class _Planner:
         """The run of a cell at seed 0, and its data set with what the settings add to it."""
         further = (*self.benchmark.setting, *grid.setting, *self.selection.flags)
         settings = self.protocol.applicable_settings(cell, overlay, further)
-        if cell.q is not None and not takes_rate(merge(settings, info.kind).candidates):
+        merged = merge(settings, info.kind)
+        if cell.q is not None and not takes_rate(merged.candidates):
             cell = replace(cell, q=None)  # its runs are the same at every q
             settings = self.protocol.applicable_settings(cell, overlay, further)
-        merged = merge(settings, info.kind)
+            merged = merge(settings, info.kind)
         for setting in settings:
             self.unused.pop(id(setting), None)
             keys = {*setting.train, *setting.views}

@@ -104,7 +104,7 @@ class Filter:
 
 def in_words(spec: RunSpec, protocol: Protocol) -> str:
     """A stored run but for its seed: its row, data set, process and q."""
-    sets = SetsSpec.of(spec).text.removeprefix("real").removeprefix(":")
+    sets = SetsSpec.of(spec).words
     q = "" if spec.q is None else f" q={spec.q:g}"
     where = f"{spec.dataset} {sets}" if sets else spec.dataset
     return f"{row_label(spec, protocol).label} on {where}{q}"

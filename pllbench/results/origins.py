@@ -47,7 +47,7 @@ class Origins:
 def made_on(record: Record) -> str | None:
     """Digest of the files that a run was made on; None where they have none, or it is unknown.
 
-    Records that are older than digests were made on the known files.
+    Records without a digest are taken to have been made on the known files.
     """
     info = DATASETS.get(record.spec.dataset)
     return record.provenance.data_digest or (info.known_digest if info else None)
