@@ -63,7 +63,7 @@ class ALIM(PrototypeContrast[ALIMHparams]):
         self.register_buffer("margins", torch.zeros(len(problem.candidates), device=device))
         self.register_buffer("importance", torch.zeros((), device=device))
 
-    def on_epoch_start(self, train: TrainView) -> None:  # noqa: ARG002
+    def on_epoch_start(self, train: TrainView) -> None:  # noqa: ARG002 - the contract's
         """Let so many sets fail as are assumed to lack the label, by the last epoch's margins."""
         hparams = self.hparams
         if self.reference_epoch < hparams.start:

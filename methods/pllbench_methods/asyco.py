@@ -115,7 +115,7 @@ class AsyCo(ConfidenceMethod[AsyCoHparams]):
         """Whether the warm-up is over, by the schedule: asking the buffer would wait for a GPU."""
         return self.reference_epoch >= self.hparams.warmup
 
-    def on_epoch_start(self, train: TrainView) -> None:  # noqa: ARG002
+    def on_epoch_start(self, train: TrainView) -> None:  # noqa: ARG002 - the contract's
         """Hand-over: once, before the first epoch of co-training."""
         if self.auxiliary is not None and self.co_training and not self.handed_over:
             self.auxiliary.load_state_dict(self.network.state_dict())

@@ -135,6 +135,6 @@ class DIRK(MomentumContrast[DIRKHparams]):
         weights = similarity.exp() * (pseudo[:, None] == labels)  # [B, P]
         return contrast_losses(query, pool, weights, hparams.temperature).mean()
 
-    def after_step(self, batch: Batch) -> None:  # noqa: ARG002
+    def after_step(self, batch: Batch) -> None:  # noqa: ARG002 - the contract's
         """Move the teacher towards the updated student."""
         self.update_key(self.hparams.teacher_momentum)

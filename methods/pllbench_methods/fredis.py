@@ -106,7 +106,7 @@ class FREDIS(ConfidenceMethod[FREDISHparams]):
         passed = self.reference_epoch // hparams.interval > before // hparams.interval
         return self.epoch > 0 and passed and self.reference_epoch >= hparams.warmup
 
-    def on_epoch_start(self, train: TrainView) -> None:  # noqa: ARG002
+    def on_epoch_start(self, train: TrainView) -> None:  # noqa: ARG002 - the contract's
         """Correct the sets, and start the confidence anew from the posterior."""
         if self.due:
             self.correct()

@@ -88,7 +88,7 @@ class HTC(ConfidenceState[HTCHparams]):
         """Shares [C] of the classes in the confidence."""
         return self.confidence.sum(0) / self.confidence.sum()
 
-    def on_epoch_start(self, train: TrainView) -> None:  # noqa: ARG002
+    def on_epoch_start(self, train: TrainView) -> None:  # noqa: ARG002 - the contract's
         """Renew the prior."""
         self.prior.copy_(self.shares())
 

@@ -106,7 +106,7 @@ class IRNet(PrototypeContrast[IRNetHparams]):
             return self.epoch >= shortest_history(self.epochs)
         return self.reference_epoch >= self.hparams.correct_start
 
-    def on_epoch_start(self, train: TrainView) -> None:  # noqa: ARG002
+    def on_epoch_start(self, train: TrainView) -> None:  # noqa: ARG002 - the contract's
         """Start to add candidates when the signal stops rising, or where the schedule says so."""
         if not self.may_correct or self.correcting:
             return

@@ -76,7 +76,7 @@ class PiCOPlus(PrototypeContrast[PiCOPlusHparams]):
         """Whether the warm-up is over."""
         return self.reference_epoch >= self.hparams.proto_start
 
-    def on_epoch_start(self, train: TrainView) -> None:  # noqa: ARG002
+    def on_epoch_start(self, train: TrainView) -> None:  # noqa: ARG002 - the contract's
         """Select the nearest instances as reliable."""
         if self.disambiguating:
             count = int(len(self.distance) * self.hparams.pure_ratio)

@@ -62,7 +62,7 @@ class POP(ConfidenceMethod[POPHparams]):
         theta = torch.tensor(hparams.theta, dtype=torch.float64, device=candidates.device)
         self.register_buffer("theta", theta)
 
-    def on_epoch_start(self, train: TrainView) -> None:  # noqa: ARG002
+    def on_epoch_start(self, train: TrainView) -> None:  # noqa: ARG002 - the contract's
         """Store the confidence of the epoch that has ended; purify where one is due."""
         ended = self.epoch - 1
         if ended < 0:

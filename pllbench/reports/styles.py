@@ -84,7 +84,8 @@ def assign_looks(references: Mapping[str, bool]) -> LineStyles:
     """A style for each of some rows, by their key; True for a reference, which is grey.
 
     A method or variant that the protocol names has the look of its place there, whatever else is
-    drawn. Any other has one that follows from its key, or the next one that nothing else has.
+    drawn. Any other has the first one from a place that follows from its key, which nothing else
+    has; if it can be, with a marker and dashes of its own among what is drawn.
     """
     places = dict(_known_places())
     for key in sorted(references.keys() - places.keys()):

@@ -88,8 +88,8 @@ def train(
         on_epoch: called after every epoch; False asks to stop.
 
     Raises:
-        FloatingPointError: a loss was not finite, or a score NaN; epoch and step are named.
-        ValueError: pseudo labels were not one a row.
+        FloatingPointError: a loss was not finite, or scores were none (`evaluate`); it says when.
+        ValueError: pseudo labels were not one class a row, or scores not of the contract's shape.
         Interrupted: `on_epoch` asked to stop; the state was saved.
     """
     device, clock = task.x.device, time.perf_counter()

@@ -98,7 +98,7 @@ class NumpyGenerator(Minimal):
 
 class NumpyGlobal(Minimal):
     def weights(self, batch: Batch) -> Tensor:
-        return uniform(batch.candidates) * np.random.uniform(0.9, 1.1)  # noqa: NPY002
+        return uniform(batch.candidates) * np.random.uniform(0.9, 1.1)  # noqa: NPY002 - the global one
 
 
 class RestartsOnce(Minimal):

@@ -147,7 +147,7 @@ class BatchCentred(Centroids):
 
 class NumpyGlobal(Centroids):
     def weights(self, rows: Tensor, candidates: Tensor) -> Tensor:
-        noise = np.random.uniform(0.9, 1.1, candidates.shape)  # noqa: NPY002
+        noise = np.random.uniform(0.9, 1.1, candidates.shape)  # noqa: NPY002 - the global one
         return super().weights(rows, candidates) * torch.from_numpy(noise).float()
 
 
