@@ -8,7 +8,7 @@ import typer
 
 from pllbench.cli.console import FAILED
 from pllbench.cli.parsing import names
-from pllbench.cli.selection import DataDir
+from pllbench.cli.selection import DataDir, ResultsDir
 
 
 def check(
@@ -24,9 +24,7 @@ def check(
     datasets: Annotated[
         list[str] | None, typer.Option("--datasets", help="Own data that stored runs may be of.")
     ] = None,
-    results: Annotated[
-        Path, typer.Option("--results", help="Folder of the stored runs.", metavar="DIR")
-    ] = Path("results"),
+    results: ResultsDir = Path("results"),
     data_dir: DataDir = Path("data"),
 ) -> None:
     """Run the conformance suite on a method."""

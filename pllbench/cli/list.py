@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
-from pllbench.cli.selection import Json
+from pllbench.cli.selection import Json, ResultsDir
 from pllbench.data.catalogue import DATASETS, DatasetInfo
 from pllbench.grid import protocol
 from pllbench.grid.benchmark import benchmark_names, load_benchmark
@@ -171,9 +171,7 @@ def _benchmarks(results: Path) -> list[ListRow]:
 
 def list_(
     what: Annotated[Listed, typer.Argument(help="Kind of names.")],
-    results: Annotated[
-        Path, typer.Option("--results", help="Folder of records.", metavar="DIR")
-    ] = Path("results"),
+    results: ResultsDir = Path("results"),
     as_json: Json = False,
 ) -> None:
     """List what the command line can name."""

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pllbench.api import Results
     from pllbench.results.status import Status
 
+ResultsDir = Annotated[Path, typer.Option("--results", help="Folder of records.", metavar="DIR")]
 ResultsDirs = Annotated[
     list[Path],
     typer.Option("--results", help="Folder of records; several are read together.", metavar="DIR"),
