@@ -6,7 +6,7 @@ any input encoding.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from pllbench.reports.formats.narrow import narrow_tables
@@ -73,6 +73,7 @@ _LONG = 50
 
 _COLUMNS = 5
 """Columns of numbers with their spread that fit on a page; wider tables are broken."""
+
 _LINES, _LINE = 46, 36
 """Lines that fit on a page beside a caption, and letters that fit on a line of a wrapped label."""
 
@@ -176,23 +177,31 @@ def _pages(tables: Sequence[TextTable]) -> list[list[TextTable]]:
     pages: list[list[TextTable]] = []
     room = 0
     for table in tables:
-        header = 1 + max(map(len, table.headers))
-        height = header + sum(map(_num_lines, table.rows))
-        part: list[TextRow] = []
-        for row in table.rows:
-            needed = _num_lines(row) + (0 if part else header)
-            if needed > room or (not part and room < height <= _LINES):
-                if part:
-                    pages[-1].append(replace(table, rows=tuple(part)))
-                    part = []
-                    needed += header
+        for part in _parts(table):
+            height = _height(part)
+            if height > room:
                 pages.append([])
                 room = _LINES
-            part.append(row)
-            room -= needed
-            height = _LINES + 1  # of a table that has begun, the rest goes on where it is
-        pages[-1].append(replace(table, rows=tuple(part)))
+            pages[-1].append(part)
+            room -= height
     return pages
+
+
+def _parts(table: TextTable) -> Iterator[TextTable]:
+    """A table in parts that fit on a page each, under its headers."""
+    part = replace(table, rows=())
+    for row in table.rows:
+        longer = replace(part, rows=(*part.rows, row))
+        if part.rows and _height(longer) > _LINES:
+            yield part
+            longer = replace(table, rows=(row,))
+        part = longer
+    yield part
+
+
+def _height(table: TextTable) -> int:
+    """How many lines a joined table takes."""
+    return 1 + max(map(len, table.headers)) + sum(map(_num_lines, table.rows))
 
 
 def _num_lines(row: TextRow) -> int:
