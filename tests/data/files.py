@@ -21,6 +21,7 @@ from pllbench.data.dataset import load_dataset
 from pllbench.data.readers.base import Dataset
 from tests.commands import pllbench
 from tests.damage import is_refused
+from tools.site.datasets import at_hand
 
 NUM_ROWS, NUM_FEATURES, NUM_CLASSES = 30, 4, 5
 """Of a small .mat file."""
@@ -109,15 +110,13 @@ def path_refusal(read: Callable[[Path], object], path: Path) -> str:
     return message
 
 
-def real_data_dir(*names: str) -> Path:
-    """The folder with the real files of some data sets; skips the test where they are missing."""
+def real_data_dir(name: str) -> Path:
+    """The folder with the real files of a data set; skips the test where one is missing."""
     if "PLLBENCH_DATA" not in os.environ:
         pytest.skip("PLLBENCH_DATA does not name a folder with the real data sets")
     data_dir = Path(os.environ["PLLBENCH_DATA"])
-    for name in names:
-        file = DATASETS[name].file
-        if file is not None and not (data_dir / file).exists():
-            pytest.skip(f"{data_dir / file} is not there")
+    if not at_hand(DATASETS[name], data_dir):
+        pytest.skip(f"the file of {name} is not in PLLBENCH_DATA")
     return data_dir
 
 

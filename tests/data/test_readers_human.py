@@ -90,7 +90,7 @@ def test_plcifar10_takes_the_union_or_the_first_of_the_largest_sets(
 
 
 def test_real_cifar10n() -> None:
-    dataset = load_dataset(DATASETS["cifar10n"], real_data_dir("cifar10n", "cifar10"))
+    dataset = load_dataset(DATASETS["cifar10n"], real_data_dir("cifar10n"))
     assert dataset.candidates is not None
     sets, y = dataset.candidates[:50_000].numpy(), dataset.y[:50_000].numpy()
     facts = audit_candidates(sets, y)

@@ -148,7 +148,9 @@ def _renew(path: Path, mark: str, text: str) -> None:
 
 
 def at_hand(info: DatasetInfo, data_dir: Path) -> bool:
-    """Whether the file of a data set is there, without a download."""
+    """Whether a data set, with the images that it has, is there without a download."""
+    if info.images and not at_hand(DATASETS[info.images], data_dir):
+        return False
     return info.file is None or (data_dir / info.file).exists()
 
 
