@@ -1,6 +1,6 @@
 """What Python and the command line call: execute runs, load finished ones, show what they say."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -173,48 +173,62 @@ class Results:
         table = self.table(select, (metric,))
         return paired_tests.report_tests(paired_tests.paired_tests(table, method), table)
 
-    def compare(self, rules: Sequence[Select] = REPRODUCTION) -> Report:
-        """Our numbers beside the paper's; without a selection, for each of the paper's tables.
+    def compare(
+        self, source: str = published.PAPER, rules: Sequence[Select] = REPRODUCTION
+    ) -> Report:
+        """Our numbers beside published ones; without a selection, for each table of the source.
+
+        Args:
+            source: `paper` (AsyCo's), the name of another paper, or `all`.
+            rules: that turn a run into one accuracy.
 
         Raises:
-            ValueError: nothing is selected that the paper has a number for, or none of it has run.
+            ValueError: there is no such source, nothing is selected that it has a number for, or
+                none of it has run.
         """
+        tables = published.load_source(source)
         if self.planned is None:
-            return self._compare_all(rules)
+            return self._compare_all(tables, rules, reproduction.page_title(source))
         benchmark = self.selection.benchmark
-        tables = [self.table(rule) for rule in rules]
+        if benchmark and benchmark.name in tables:
+            numbers = tables[benchmark.name]
+        else:
+            numbers = published.load_all(source)
+        comparisons = published.compare([self.table(rule) for rule in rules], numbers)
+        if not comparisons:
+            raise FieldError("compare", "it has no number for any cell here", source)
         selection = reproduction.ComparedSelection(
-            title=benchmark.title if benchmark else "Compared with the AsyCo paper",
-            comparisons=published.compare(tables, self._published()),
+            title=benchmark.title if benchmark else reproduction.page_title(source),
+            comparisons=comparisons,
             records=self.finished,
             note=benchmark.note if benchmark else "",
+            source=benchmark.source if benchmark else "",
         )
         return reproduction.report_comparison([selection])
 
-    def _published(self) -> list[Published]:
-        """The numbers of the table that a benchmark regenerates; else all of the paper."""
-        benchmark = self.selection.benchmark
-        if benchmark and benchmark.name in published.table_names():
-            return published.load_table(benchmark.name)
-        return published.load_all()
-
-    def _compare_all(self, rules: Sequence[Select]) -> Report:
+    def _compare_all(
+        self, tables: Mapping[str, Sequence[Published]], rules: Sequence[Select], title: str
+    ) -> Report:
         parts = []
-        for name in published.table_names():
+        for name, entries in tables.items():
             benchmark = load_benchmark(name)
             selection = Selection(benchmark=benchmark)
             part = replace(self, selection=selection, planned=plan(selection))
-            entries = published.load_table(name)
             if part.finished:
                 comparisons = published.compare([part.table(rule) for rule in rules], entries)
             else:
                 comparisons = published.not_run(entries, rules, part.protocol)
             parts.append(
                 reproduction.ComparedSelection(
-                    benchmark.title, comparisons, part.finished, name, benchmark.note
+                    title=benchmark.title,
+                    comparisons=comparisons,
+                    records=part.finished,
+                    name=name,
+                    note=benchmark.note,
+                    source=benchmark.source,
                 )
             )
-        return reproduction.report_comparison(parts, title="Reproduction of the AsyCo paper")
+        return reproduction.report_comparison(parts, title)
 
 
 def load(*folders: Path, selection: Selection | None = None) -> Results:

@@ -305,6 +305,9 @@ class RunSpec(StrictModel):
     """Seeds initialisation, order and views; split and candidates too, without a data_seed."""
     data_seed: int | None = Field(default=None, ge=0)
     """Seeds split and candidates; the run seed unless given."""
+    folds: int | None = Field(default=None, ge=2, le=LARGEST)
+    """Of a cross-validation, in which split seeds 0 to folds - 1 test every row once; None for the
+    split of the data set."""
     holdout: float = Field(default=0.0, ge=0, lt=1)
     """Share of the training rows kept aside with their candidate sets only."""
     train: TrainSpec = TrainSpec()

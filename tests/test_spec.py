@@ -59,6 +59,7 @@ OTHER_VALUES: dict[str, Any] = {
     "imbalance": 10.0,
     "seed": 1,
     "data_seed": 0,
+    "folds": 5,
     "holdout": 0.1,
     "train.network": "mlp",
     "train.forward": "concat",

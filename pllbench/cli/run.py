@@ -153,6 +153,8 @@ def show_plan(planned: "Sequence[PlannedRun]", results: Path) -> None:
             parts["pruning"] = spec.pruning.model_dump(exclude_none=True)
         if spec.imbalance != 1:
             parts["training rows"] = {"imbalance": f"{spec.imbalance:g}"}
+        if spec.folds:
+            parts["split"] = {"folds": spec.folds}
         if spec.holdout:
             parts["holdout"] = {"share": spec.holdout}
         for owner, values in parts.items():

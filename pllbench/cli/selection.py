@@ -104,6 +104,10 @@ class SelectionFlags:
     ] = None
     epochs: Annotated[int | None, _option("--epochs", text="Length of a run.")] = None
     network: Annotated[str | None, _option("--network", text="Network of all methods.")] = None
+    folds: Annotated[
+        int | None,
+        _option("--folds", text="Cross-validate: seed s tests on fold s of so many."),
+    ] = None
     holdout: Annotated[
         float | None,
         _option("--holdout", text="Share of training rows kept aside, candidate sets only."),
@@ -215,6 +219,10 @@ class SelectionFlags:
             found.append(annotation_setting(self.annotations))
         if self.prune is not None:
             found.append(pruning_setting(self.prune))
+        if self.folds is not None:
+            reason = f"--folds {self.folds}"
+            require_valid({"folds": self.folds}, Setting, reason)
+            found.append(Setting(reason=reason, folds=self.folds))
         if self.holdout is not None:
             reason = f"--holdout {self.holdout:g}"
             require_valid({"holdout": self.holdout}, Setting, reason)

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from pllbench.reports.report import Report
 
 TableFormat = Literal["rich", "latex", "markdown", "csv", "json"]
-Source = Literal["paper"]
 
 FORMAT_BY_SUFFIX: Mapping[str, TableFormat] = {
     ".tex": "latex",
@@ -46,8 +45,13 @@ def table(
         ),
     ] = DEFAULT_METRIC,
     compare: Annotated[
-        Source | None,
-        typer.Option("--compare", help="Published numbers to score the runs against."),
+        str | None,
+        typer.Option(
+            "--compare",
+            help="Published numbers to score the runs against: paper (AsyCo's), coreg, pico, "
+            "solar, valen, wsc, or all.",
+            metavar="SOURCE",
+        ),
     ] = None,
     tests: Annotated[
         str | None,
@@ -73,7 +77,7 @@ def table(
     loaded = flags.load(results)
     report: Report
     if compare is not None:
-        report = loaded.compare((select,) if select else api.REPRODUCTION)  # type: ignore[arg-type]
+        report = loaded.compare(compare, (select,) if select else api.REPRODUCTION)  # type: ignore[arg-type]
     elif select == "all":
         report = loaded.rules(metrics[0])
     elif tests is not None:

@@ -86,7 +86,9 @@ def require_files(info: DatasetInfo, data_dir: Path) -> None:
         find_file(info, data_dir)
 
 
-def split(dataset: Dataset, seed: int, imbalance: float = 1.0) -> tuple[Tensor, Tensor]:
+def split(
+    dataset: Dataset, seed: int, imbalance: float = 1.0, folds: int | None = None
+) -> tuple[Tensor, Tensor]:
     """Training and test rows, sorted int64; no row is in both.
 
     A stratified split takes a fifth of every class, rounded: a class of one or two rows trains. A
@@ -94,10 +96,19 @@ def split(dataset: Dataset, seed: int, imbalance: float = 1.0) -> tuple[Tensor, 
     others validate, and trains on the rest. With an imbalance above 1 only a long-tailed part of
     the training rows is left, drawn by the seed; the test rows stay.
 
+    Args:
+        dataset: the data set.
+        seed: of the split.
+        imbalance: of the training rows.
+        folds: in place of a random split, the rows in so many parts of equal size, of which the
+            seed tests on one: seeds 0 to `folds` - 1 test every row once, the next seeds again
+            with other parts. A stratified split has the same share of a class in each part.
+
     Raises:
-        ValueError: too few rows for a test row, or for this imbalance.
+        ValueError: too few rows for a test row, for this imbalance or so many folds; or folds of a
+            data set that has a split of its own.
     """
-    train, test = _split(dataset, seed)
+    train, test = _cross_validation(dataset, seed, folds) if folds else _split(dataset, seed)
     if imbalance == 1:
         return train, test
     kept = long_tailed_rows(dataset.y[train].numpy(), dataset.num_classes, imbalance, seed)
@@ -114,18 +125,37 @@ def _split(dataset: Dataset, seed: int) -> tuple[Tensor, Tensor]:
     if dataset.num_train is not None:
         rows = torch.arange(len(dataset.y))
         return rows[: dataset.num_train], rows[dataset.num_train :]
-    rng = np.random.default_rng(stream_seed(seed, "split"))
-    order = rng.permutation(len(dataset.y))
-    if dataset.info.split == "stratified":
-        labels = dataset.y.numpy()[order]
-        groups = [order[labels == label] for label in range(dataset.num_classes)]
-    else:
-        groups = [order]
+    order, groups = _shuffled(dataset, seed)
     test = np.concatenate([rows[: round(TEST_SHARE * len(rows))] for rows in groups])
     if not len(test):
         name = dataset.info.name
         raise ValueError(f"data set {name!r}: {len(order)} rows are too few for a test row")
     return _sorted(np.setdiff1d(order, test)), _sorted(test)
+
+
+def _cross_validation(dataset: Dataset, seed: int, folds: int) -> tuple[Tensor, Tensor]:
+    """All rows but those of one fold, and that fold."""
+    name = dataset.info.name
+    if dataset.folds is not None or dataset.num_train is not None:
+        raise ValueError(f"data set {name!r} has a split of its own: it takes no folds")
+    if folds > len(dataset.y):
+        raise ValueError(f"data set {name!r}: {len(dataset.y)} rows are too few for {folds} folds")
+    _, groups = _shuffled(dataset, seed // folds)
+    fold = np.arange(len(dataset.y)) % folds == seed % folds
+    order = np.concatenate(groups)
+    return _sorted(order[~fold]), _sorted(order[fold])
+
+
+def _shuffled(
+    dataset: Dataset, seed: int
+) -> tuple[npt.NDArray[np.int64], list[npt.NDArray[np.int64]]]:
+    """All rows in random order, and the same in groups: the classes, where a split minds them."""
+    rng = np.random.default_rng(stream_seed(seed, "split"))
+    order = rng.permutation(len(dataset.y))
+    if dataset.info.split != "stratified":
+        return order, [order]
+    labels = dataset.y.numpy()[order]
+    return order, [order[labels == label] for label in range(dataset.num_classes)]
 
 
 def hold_out(train_index: Tensor, share: float, seed: int) -> tuple[Tensor, Tensor]:

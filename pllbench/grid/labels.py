@@ -72,6 +72,8 @@ def differences(spec: RunSpec, name: str, protocol: Protocol) -> list[str]:
         found += [
             f"{key}={_value_text(value)}" for key, value in actual if value != getattr(wanted, key)
         ]
+    if spec.folds != expected.folds:
+        found.append(f"folds={spec.folds}")
     if spec.holdout != (expected.holdout or 0.0):
         found.append(f"holdout={spec.holdout:g}")
     if spec.data_seed != expected.data_seed:

@@ -13,7 +13,14 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Self, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, JsonValue, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    JsonValue,
+    ValidationError,
+    model_validator,
+)
 
 from pllbench.data.catalogue import dataset_info
 from pllbench.registry import unknown_method
@@ -89,6 +96,7 @@ class Overrides(StrictModel):
     annotations: AnnotationRule | None = None
     pruning: JsonOptions = {}
     """Those of `PruningSpec`, but with the file of features by its path."""
+    folds: int | None = Field(default=None, ge=2)
     holdout: float | None = None
     data_seed: int | None = None
 
@@ -193,7 +201,7 @@ def merge(settings: Iterable[Overrides], kind: Kind) -> Overrides:
     candidates: dict[str, JsonValue] = {}
     hparams: dict[str, JsonValue] = {}
     pruning: dict[str, JsonValue] = {}
-    annotations, holdout, data_seed = None, None, None
+    annotations, folds, holdout, data_seed = None, None, None, None
     for setting in settings:
         train |= setting.train
         views |= setting.views
@@ -201,6 +209,7 @@ def merge(settings: Iterable[Overrides], kind: Kind) -> Overrides:
         hparams |= setting.hparams
         pruning |= setting.pruning
         annotations = setting.annotations or annotations
+        folds = setting.folds or folds
         holdout = setting.holdout if setting.holdout is not None else holdout
         data_seed = setting.data_seed if setting.data_seed is not None else data_seed
     unread = unread_settings(kind, train, views)
@@ -211,6 +220,7 @@ def merge(settings: Iterable[Overrides], kind: Kind) -> Overrides:
         hparams=hparams,
         annotations=annotations,
         pruning=pruning,
+        folds=folds,
         holdout=holdout,
         data_seed=data_seed,
     )

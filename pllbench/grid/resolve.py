@@ -55,6 +55,7 @@ def resolve(cell: GridCell, settings: Sequence[Overrides], info: DatasetInfo) ->
             imbalance=cell.imbalance,
             seed=0,
             data_seed=merged.data_seed,
+            folds=merged.folds,
             holdout=merged.holdout or 0.0,
             train=train if cls.gradient else FITTED,
             views=ViewSpec.parse(merged.views),
@@ -85,7 +86,8 @@ def annotator_run(spec: RunSpec, info: DatasetInfo, seed: int = 0) -> RunSpec:
         train={
             "network": spec.candidates.annotator_network,
             "epochs": spec.candidates.annotator_epochs,
-        }
+        },
+        folds=spec.folds,
     )
     run = resolve(cell, [*protocol.applicable_settings(cell), asked], info)
     return run.model_copy(update={"seed": seed})

@@ -1,4 +1,4 @@
-"""The numbers that papers print, and those of the AsyCo paper (arXiv 2407.15036) beside ours."""
+"""The numbers that papers print, beside ours."""
 
 import csv
 import math
@@ -18,7 +18,10 @@ from pllbench.reports.table import Cell, Column, Row, Table, split_options
 from pllbench.results.metrics import Metric
 from pllbench.results.model_selection import Select
 from pllbench.spec import Imbalance, Rate
-from pllbench.validation import FieldError, StrictModel, one_line
+from pllbench.validation import FieldError, StrictModel, did_you_mean, one_line
+
+PAPER, ALL = "paper", "all"
+"""Sources: the AsyCo paper, and every paper."""
 
 
 class Published(StrictModel):
@@ -93,9 +96,9 @@ def load_table(name: str) -> list[Published]:
     return read_published(paper_folder() / f"{name}.csv")
 
 
-def load_all() -> list[Published]:
-    """Every published number once, though the paper repeats some in several tables."""
-    return _distinct(entry for name in table_names() for entry in load_table(name))
+def load_all(source: str = PAPER) -> list[Published]:
+    """Every number of a source once, though a paper repeats some in several tables."""
+    return _distinct(entry for entries in load_source(source).values() for entry in entries)
 
 
 def published_sources() -> list[str]:
@@ -104,9 +107,21 @@ def published_sources() -> list[str]:
 
 
 def load_source(source: str) -> dict[str, list[Published]]:
-    """The numbers of each table of another paper, by the benchmark that makes these runs."""
-    paths = sorted((_sources_folder() / source).glob("*.csv"))
-    return {path.stem: read_published(path) for path in paths}
+    """The numbers of each table of a source, by the benchmark that makes these runs.
+
+    Args:
+        source: `paper`, one of `published_sources`, or `all`.
+
+    Raises:
+        FieldError: there is no such source.
+    """
+    names = [PAPER, *published_sources()]
+    if source == ALL:
+        return {table: entries for name in names for table, entries in load_source(name).items()}
+    if source not in names:
+        raise FieldError("compare", did_you_mean(source, [*names, ALL]), source)
+    folder = paper_folder() if source == PAPER else _sources_folder() / source
+    return {path.stem: read_published(path) for path in sorted(folder.glob("*.csv"))}
 
 
 def _sources_folder() -> Path:
@@ -180,21 +195,14 @@ class Comparison(Entry):
 
 
 def compare(tables: Sequence[Table], published: Sequence[Published]) -> list[Comparison]:
-    """Every published number that belongs to a cell of `tables`, which differ in their rule.
-
-    Raises:
-        FieldError: there is none.
-    """
-    comparisons = [
+    """Every published number that belongs to a cell of `tables`, which differ in their rule."""
+    return [
         _compare_cell(entry, row, cell, table.select)
         for table in tables
         for row, cell in table.cells
         for entry in published
         if entry.is_of(row.name, cell.column)
     ]
-    if not comparisons:
-        raise FieldError("compare", "the paper has no number for any cell here", "paper")
-    return comparisons
 
 
 def not_run(

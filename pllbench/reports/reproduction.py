@@ -1,4 +1,4 @@
-"""The report of a comparison with the paper: verdicts, their counts, and what ran where."""
+"""The report of a comparison with published numbers: verdicts, their counts, what ran where."""
 
 import math
 from collections import Counter, defaultdict
@@ -18,22 +18,37 @@ from pllbench.results.model_selection import Select
 from pllbench.results.records import Record
 
 _NOTES = (
-    "Published: the AsyCo paper (arXiv 2407.15036), population std converted to sample std.",
-    "n: our runs / its runs, which are 3, or what the digits of a number fit.",
+    "Published: as printed, the population std of the AsyCo paper converted to sample std.",
+    "n: our runs / theirs, which in the AsyCo paper are 3, or what the digits of a number fit.",
     "Difference: ours - published, with its 95 % Welch interval.",
     "agrees: the interval contains 0, as it also does where few runs leave it wide.",
     "too few: fewer runs than planned, or a single one, so no verdict.",
     "Our std holds a new split and new candidate sets a seed, unless a label names a data_seed.",
-    "The released code of the paper keeps one split and one draw of candidate sets in all trials.",
+    "The AsyCo paper's released code keeps one split and one draw of candidate sets in all trials.",
 )
 """How to read a comparison."""
 
 _PAGE_NOTES = (
-    "Made from the records: every table of the paper of which something has run.",
+    "Made from the records: every table of which something has run.",
     "A table of which nothing has run has its line in the first table and no section.",
-    "The paper's figures print no numbers: the benchmarks noise_rates and tau are not here.",
+    "Figures print no numbers: the AsyCo paper's, noise_rates and tau, are not here.",
 )
 """How to read a comparison of all tables."""
+
+_PAPERS = {
+    "paper": "the AsyCo paper",
+    "coreg": "the Co-Reg paper",
+    "pico": "the PiCO paper",
+    "solar": "the SoLar paper",
+    "valen": "the VALEN paper",
+    "wsc": "the WSC paper",
+    "all": "published tables",
+}
+
+
+def page_title(source: str) -> str:
+    """Printed above a comparison with a source of published numbers."""
+    return f"Reproduction of {_PAPERS[source]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +61,7 @@ class ComparedSelection:
         records: its finished runs.
         name: of its benchmark; empty for other selections.
         note: of its benchmark.
+        source: of its benchmark: where the numbers stand.
     """
 
     title: str
@@ -53,6 +69,7 @@ class ComparedSelection:
     records: Sequence[Record]
     name: str = ""
     note: str = ""
+    source: str = ""
 
 
 def report_comparison(selections: Sequence[ComparedSelection], title: str = "") -> Report:
@@ -128,7 +145,8 @@ def _tabulate(selection: ComparedSelection) -> list[TextTable]:
                 breaks=(5, *range(7, len(headers), 3)),
             )
         )
-    about = [selection.note] if selection.note else []
+    about = [f"Published: {selection.source}."] if selection.source else []
+    about += [selection.note] if selection.note else []
     about += _provenance_notes(selection.records)
     tables[-1] = replace(tables[-1], notes=(*tables[-1].notes, *about))
     return tables

@@ -80,6 +80,7 @@ class Filter:
                 and (reference or _within(flag.candidates, stored))
                 and (reference or flag.annotations in (None, spec.annotations))
                 and (reference or _within(asked, pruning))
+                and flag.folds in (None, spec.folds)
                 and (flag.holdout is None or flag.holdout == spec.holdout)
             )
         return met

@@ -88,7 +88,7 @@ def annotate(
             _store(path, logits, task, outcome.result.accuracy["last"])
             checkpoints.delete()
         found = _read(path)
-    shape = (len(split(dataset, run.seed, run.imbalance)[0]), dataset.num_classes)
+    shape = (len(split(dataset, run.seed, run.imbalance, run.folds)[0]), dataset.num_classes)
     if found.logits.shape != shape:
         raise ValueError(f"{path}: scores of shape {found.logits.shape}, not {shape}: delete it")
     return found

@@ -79,7 +79,7 @@ def make_task(
         ValueError: a row has no candidate, or its true label is none (unless `noisy`).
     """
     info, seed = dataset.info, spec.split_seed
-    train, test = split(dataset, seed, spec.imbalance)
+    train, test = split(dataset, seed, spec.imbalance, spec.folds)
     y = dataset.y[train].numpy()
     sets = unpruned = _unpruned_sets(spec, dataset, train, logits)
     _check_sets(spec, dataset, train, sets, noisy=noisy)
@@ -147,7 +147,7 @@ def require_fit(spec: RunSpec, dataset: Dataset, *, noisy: bool = False) -> None
             make_network(TrainSpec(network=name), tuple(dataset.x.shape[1:]), dataset.num_classes)
     require_scaling(dataset.info.kind, spec.views)
     seed = spec.split_seed
-    train, _ = split(dataset, seed, spec.imbalance)
+    train, _ = split(dataset, seed, spec.imbalance, spec.folds)
     hold_out(train, spec.holdout, seed)
     if spec.pruning:
         require_neighbours(train, spec.pruning)

@@ -158,9 +158,9 @@ WRONG = {
     "table --results grid --select best": "'best' is not one of 'covering_rate', ",
     "table --results grid --compare paper --tests cc": "--compare: neither with --tests nor with",
     "table --results grid --compare paper --select all": "--compare: neither with --tests nor with",
-    "table --results grid --compare papers": "'papers' is not one of 'paper'",
+    "table --results grid --compare papers": "--compare papers: did you mean paper?",
     "table --results grid --methods cc --datasets digits --q 0.1 --seeds 2 --epochs 2 "
-    "--compare paper": "--compare paper: the paper has no number for any cell here",
+    "--compare paper": "--compare paper: it has no number for any cell here",
     "table --results grid --tests proden": "--tests proden: must be one of at least two rows here",
     "table --results grid --tests cc --select all": "--tests: needs one rule, so not with --select",
     "plot hparam --results grid": "one hyperparameter must differ between the rows here, found: ",

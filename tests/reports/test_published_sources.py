@@ -16,6 +16,7 @@ SIZES = {
     ("coreg", "noisy_cifar100"): 10 * 9,
     ("pico", "pico_uniform"): 2 + 6 * 6,
     ("solar", "solar_lt"): 8 * 12 + 6,
+    ("valen", "valen_real"): 9 * 3,
     ("wsc", "wsc_clean"): 8 * 8,
     ("wsc", "wsc_noisy"): 6 * 9 + 6,
 }
@@ -33,6 +34,9 @@ SAMPLE = [
     ("solar", "solar_lt", "solar", "cifar10", FREE, 0.5, 200, 62.12),
     ("solar", "solar_lt", "lws", "cifar100", FREE, 0.05, 50, 19.22),
     ("solar", "solar_lt", "valen", "cifar10", FREE, 0.3, 100, 50.20),
+    ("valen", "valen_real", "valen", "birdsong", "real", None, 1, 72.06),
+    ("valen", "valen_real", "ipal", "msrcv2", "real", None, 1, 52.96),
+    ("valen", "valen_real", "gradient_ascent", "lost", "real", None, 1, 50.21),
     ("wsc", "wsc_clean", "wsc", "cifar100", FREE, 0.3, 1, 69.15),
     ("wsc", "wsc_clean", "gfws", "cifar10", FREE, 0.8, 1, 93.58),
     ("wsc", "wsc_noisy", "pico_plus", "cifar10", "noisy_flip:eta=0.2", 0.5, 1, 92.59),

@@ -82,8 +82,8 @@ def test_processes_with_other_options_have_sections_of_their_own() -> None:
 
 
 def test_the_committed_page_is_that_of_the_records() -> None:
-    """After new runs: pllbench table --compare paper --format markdown."""
-    page = to_text(api.load(RESULTS).compare(), "markdown")
+    """After new runs: pllbench table --compare all --format markdown."""
+    page = to_text(api.load(RESULTS).compare("all"), "markdown")
     assert page == (RESULTS / "REPRODUCTION.md").read_text("utf-8")
 
 

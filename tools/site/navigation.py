@@ -15,7 +15,7 @@ _START = ("partial_labels", "quickstart", "own_data", "add_a_method", "glossary"
 _PYTHON = ("method", "testing", "registry", "api", "grid", "spec", "data", "candidates", "networks")
 _CONCEPTS = ("protocol", "runs", "results", "SCALING", "architecture")
 _RESULTS = (
-    ("Reproduction of the AsyCo paper", "results/REPRODUCTION.md"),
+    ("Reproduction of published tables", "results/REPRODUCTION.md"),
     ("Tabular data", "results/tables/tabular.md"),
     ("Ablations on tabular data", "results/tables/tabular_ablations.md"),
     ("Images, reduced", "results/tables/reduced_images.md"),
