@@ -1,6 +1,7 @@
 """Cross-validation in place of a random split."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -12,9 +13,9 @@ from pllbench.data.dataset import split
 from pllbench.data.readers.base import Dataset
 
 
-def dataset_of(y: torch.Tensor, split_by: Split = "random", **parts: object) -> Dataset:
+def dataset_of(y: torch.Tensor, split_by: Split = "random", **parts: Any) -> Dataset:
     info = replace(DATASETS["digits"], name="toy", split=split_by)
-    return Dataset(info, torch.zeros(len(y), 2), y, int(y.max()) + 1, **parts)  # type: ignore[arg-type]
+    return Dataset(info, torch.zeros(len(y), 2), y, int(y.max()) + 1, **parts)
 
 
 @given(
@@ -67,6 +68,6 @@ def test_an_imbalance_leaves_the_fold_as_it_is() -> None:
         ({}, 13, "data set 'toy': 12 rows are too few for 13 folds"),
     ],
 )
-def test_data_that_cannot_be_folded(parts: dict[str, object], folds: int, reason: str) -> None:
+def test_data_that_cannot_be_folded(parts: dict[str, Any], folds: int, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         split(dataset_of(torch.arange(12) % 3, **parts), 0, folds=folds)
