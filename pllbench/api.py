@@ -6,12 +6,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pllbench.grid.benchmark import load_benchmark
+from pllbench.grid.benchmark import Benchmark, load_benchmark
 from pllbench.grid.plan import PlannedRun, Selection, known_variants, plan
 from pllbench.grid.protocol import Protocol
 from pllbench.reports import paired_tests, published, reproduction
 from pllbench.reports.aggregate import Shown, build_metric_table
-from pllbench.reports.published import Published
 from pllbench.reports.report import Report
 from pllbench.reports.selection_rules import report_rules
 from pllbench.reports.table import Table
@@ -181,22 +180,40 @@ class Results:
         """
         if self.planned is None:
             return self._compare_all(rules)
+        self.table(rules[0])  # refuses what has not run
         benchmark = self.selection.benchmark
-        tables = [self.table(rule) for rule in rules]
+        if benchmark and benchmark.name in published.table_names():
+            return reproduction.report_comparison(self._compare_grids(benchmark, rules))
+        comparisons = published.compare([self.table(rule) for rule in rules], published.load_all())
         selection = reproduction.ComparedSelection(
             title=benchmark.title if benchmark else "Compared with the AsyCo paper",
-            comparisons=published.compare(tables, self._published()),
+            comparisons=comparisons,
             records=self.finished,
             note=benchmark.note if benchmark else "",
         )
         return reproduction.report_comparison([selection])
 
-    def _published(self) -> list[Published]:
-        """The numbers of the table that a benchmark regenerates; else all of the paper."""
-        benchmark = self.selection.benchmark
-        if benchmark and benchmark.name in published.table_names():
-            return published.load_table(benchmark.name)
-        return published.load_all()
+    def _compare_grids(
+        self, benchmark: Benchmark, rules: Sequence[Select]
+    ) -> list[reproduction.ComparedSelection]:
+        """The published table of a benchmark beside the planned runs of each named grid."""
+        entries, planned = published.load_table(benchmark.name), self.planned or ()
+        parts = []
+        for grid in dict.fromkeys(run.grid for run in planned):
+            part = replace(self, planned=[run for run in planned if run.grid == grid])
+            if part.finished:
+                comparisons = published.compare([part.table(rule) for rule in rules], entries)
+            else:
+                comparisons = published.not_run(entries, rules, part.protocol)
+            name, title = (
+                ", ".join(filter(None, (text, grid))) for text in (benchmark.name, benchmark.title)
+            )
+            parts.append(
+                reproduction.ComparedSelection(
+                    title, comparisons, part.finished, name, benchmark.note
+                )
+            )
+        return parts
 
     def _compare_all(self, rules: Sequence[Select]) -> Report:
         parts = []
@@ -204,16 +221,7 @@ class Results:
             benchmark = load_benchmark(name)
             selection = Selection(benchmark=benchmark)
             part = replace(self, selection=selection, planned=plan(selection))
-            entries = published.load_table(name)
-            if part.finished:
-                comparisons = published.compare([part.table(rule) for rule in rules], entries)
-            else:
-                comparisons = published.not_run(entries, rules, part.protocol)
-            parts.append(
-                reproduction.ComparedSelection(
-                    benchmark.title, comparisons, part.finished, name, benchmark.note
-                )
-            )
+            parts += part._compare_grids(benchmark, rules)
         return reproduction.report_comparison(parts, title="Reproduction of the AsyCo paper")
 
 

@@ -32,6 +32,7 @@ _PAGE_NOTES = (
     "Made from the records: every table of the paper of which something has run.",
     "A table of which nothing has run has its line in the first table and no section.",
     "The paper's figures print no numbers: the benchmarks noise_rates and tau are not here.",
+    "A table that can be read in two ways is compared once with each, named behind its benchmark.",
 )
 """How to read a comparison of all tables."""
 
@@ -56,9 +57,12 @@ class ComparedSelection:
 
 
 def report_comparison(selections: Sequence[ComparedSelection], title: str = "") -> Report:
-    """A text table a data set; before them, verdicts are counted where selections are several."""
+    """A text table a data set; before them, verdicts are counted where selections are several.
+
+    A `title` makes it a page of all tables of the paper, and says how to read that.
+    """
     tables = [_count_verdicts(selections)] if len(selections) > 1 else []
-    notes = [*_PAGE_NOTES, *_NOTES] if len(selections) > 1 else _NOTES
+    notes = [*_PAGE_NOTES, *_NOTES] if title else _NOTES
     for selection in selections:
         if any(entry.n for entry in selection.comparisons):
             tables += _tabulate(selection)

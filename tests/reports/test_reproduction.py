@@ -92,7 +92,6 @@ def test_the_committed_page_is_that_of_the_records() -> None:
     [
         ("tabular", None),
         ("tabular_ablations", "asyco"),
-        ("reduced_images", None),
         ("reduced_processes", None),
     ],
 )
