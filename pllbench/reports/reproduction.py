@@ -103,8 +103,20 @@ def _count_verdicts(selections: Sequence[ComparedSelection]) -> TextTable:
         title="Published numbers by verdict",
         headers=plain_headers(headers),
         rows=tuple(rows),
+        notes=_expected_by_chance(verdicts[0]),  # of all numbers, the last row
         breaks=tuple(range(4, len(headers), 2)),
     )
+
+
+def _expected_by_chance(verdicts: Counter[Verdict]) -> tuple[str, ...]:
+    """How many verdicts are `differs` though nothing differs; no note where none is judged."""
+    if not (judged := verdicts["agrees"] + verdicts["differs"]):
+        return ()
+    note = (
+        f"Of {judged} verdicts at 5 %, chance alone makes {judged / 20:.1f} differ where nothing "
+        "differs; those of one data set share their splits, so they come together."
+    )
+    return (note,)
 
 
 def _tabulate(selection: ComparedSelection) -> list[TextTable]:
