@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pllbench.grid.benchmark import load_benchmark
+from pllbench.grid.benchmark import Benchmark, load_benchmark
 from pllbench.grid.plan import PlannedRun, Selection, known_variants, plan
 from pllbench.grid.protocol import Protocol
 from pllbench.reports import paired_tests, published, reproduction
@@ -189,12 +189,12 @@ class Results:
         tables = published.load_source(source)
         if self.planned is None:
             return self._compare_all(tables, rules, reproduction.page_title(source))
+        shown = [self.table(rule) for rule in rules]  # refuses what has not run
         benchmark = self.selection.benchmark
         if benchmark and benchmark.name in tables:
-            numbers = tables[benchmark.name]
-        else:
-            numbers = published.load_all(source)
-        comparisons = published.compare([self.table(rule) for rule in rules], numbers)
+            grids = self._compare_grids(benchmark, tables[benchmark.name], rules)
+            return reproduction.report_comparison(grids)
+        comparisons = published.compare(shown, published.load_all(source))
         if not comparisons:
             raise FieldError("compare", "it has no number for any cell here", source)
         selection = reproduction.ComparedSelection(
@@ -202,9 +202,35 @@ class Results:
             comparisons=comparisons,
             records=self.finished,
             note=benchmark.note if benchmark else "",
-            source=benchmark.source if benchmark else "",
         )
         return reproduction.report_comparison([selection])
+
+    def _compare_grids(
+        self, benchmark: Benchmark, entries: Sequence[Published], rules: Sequence[Select]
+    ) -> list[reproduction.ComparedSelection]:
+        """The published table of a benchmark beside the planned runs of each named grid."""
+        planned = self.planned or ()
+        parts = []
+        for grid in dict.fromkeys(run.grid for run in planned):
+            part = replace(self, planned=[run for run in planned if run.grid == grid])
+            if part.finished:
+                comparisons = published.compare([part.table(rule) for rule in rules], entries)
+            else:
+                comparisons = published.not_run(entries, rules, part.protocol)
+            name, title = (
+                ", ".join(filter(None, (text, grid))) for text in (benchmark.name, benchmark.title)
+            )
+            parts.append(
+                reproduction.ComparedSelection(
+                    title=title,
+                    comparisons=comparisons,
+                    records=part.finished,
+                    name=name,
+                    note=benchmark.note,
+                    source=benchmark.source,
+                )
+            )
+        return parts
 
     def _compare_all(
         self, tables: Mapping[str, Sequence[Published]], rules: Sequence[Select], title: str
@@ -214,20 +240,7 @@ class Results:
             benchmark = load_benchmark(name)
             selection = Selection(benchmark=benchmark)
             part = replace(self, selection=selection, planned=plan(selection))
-            if part.finished:
-                comparisons = published.compare([part.table(rule) for rule in rules], entries)
-            else:
-                comparisons = published.not_run(entries, rules, part.protocol)
-            parts.append(
-                reproduction.ComparedSelection(
-                    title=benchmark.title,
-                    comparisons=comparisons,
-                    records=part.finished,
-                    name=name,
-                    note=benchmark.note,
-                    source=benchmark.source,
-                )
-            )
+            parts += part._compare_grids(benchmark, entries, rules)
         return reproduction.report_comparison(parts, title)
 
 

@@ -19,9 +19,6 @@ from pllbench.results.curves import read_curves
 Unit = tuple[str, float | None, str, int]
 """What two settings are compared on: data set, q, scaling and seed."""
 
-DEFAULTS = {"pico": "pico-own", "ncpd": "ncpd-ramp-80", "asyco": "asyco-mean"}
-"""The published setting of each method, which stays unless another one leads clearly."""
-
 
 def estimate(run: PlannedRun, results: Path) -> float:
     """Accuracy in percent as far as candidate sets tell: the last epoch's covering rate.
@@ -46,19 +43,19 @@ def main(results: Path) -> None:
     print("| method | data | setting | n | covering rate (%) | lead over default | |")
     print("| :-- | :-- | :-- | --: | --: | --: | :-- |")
     for (method, kind), settings in sorted(found.items()):
-        default = settings[DEFAULTS[method]]
+        default = settings[method]
         leads: dict[str, npt.NDArray[np.float64]] = {
             name: np.array([values[unit] - default[unit] for unit in default])
             for name, values in settings.items()
         }
         clear = {name: lead.mean() for name, lead in leads.items() if lead.mean() > error(lead)}
-        chosen = max(clear, key=lambda name: clear[name]) if clear else DEFAULTS[method]
+        chosen = max(clear, key=lambda name: clear[name]) if clear else method
         for name, values in settings.items():
             mean = np.mean(list(values.values()))
             lead = f"{leads[name].mean():+.2f} ± {error(leads[name]):.2f}"
             print(
                 f"| {method} | {kind} | {name} | {len(values)} | {mean:.2f} "
-                f"| {'' if name == DEFAULTS[method] else lead} "
+                f"| {'' if name == method else lead} "
                 f"| {'chosen' if name == chosen else ''} |"
             )
     print()

@@ -75,6 +75,8 @@ def run(
     """Execute the runs that have no record yet, and print their table."""
     from pllbench import api
     from pllbench.cli.progress import Display
+    from pllbench.grid.cautions import cautions
+    from pllbench.grid.protocol import default_protocol
     from pllbench.runner.job import RunOptions
     from pllbench.runner.open_engine import EngineOptions, open_engine, require_engine_options
 
@@ -83,6 +85,8 @@ def run(
     if len(results) > 1:
         raise FieldError("results", "run writes into one folder")
     planned = flags.planned()
+    for line in cautions(planned, default_protocol()):
+        print_error(line)
     if dry_run:
         show_plan(planned, results[0])
         return

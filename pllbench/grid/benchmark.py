@@ -25,6 +25,9 @@ Datasets = Annotated[
 class Grid(StrictModel):
     """A product of methods, data sets, q, imbalance and seeds, with settings of its own."""
 
+    name: str = ""
+    """What a comparison with published numbers calls it, where a benchmark reads them in several
+    ways; empty where there is one."""
     methods: Names = ()
     """Methods and variants."""
     datasets: Datasets = ()

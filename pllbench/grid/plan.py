@@ -33,12 +33,14 @@ class PlannedRun:
         label: printed.
         spec: the run.
         data: its data set.
+        grid: the name of the benchmark's grid that asks for it.
     """
 
     name: str
     label: str
     spec: RunSpec
     data: DatasetInfo
+    grid: str = ""
 
     @property
     def title(self) -> str:
@@ -137,7 +139,7 @@ class _Planner:
                 row = label(spec, cell.name, self.protocol)
                 for seed in self.selection.seeds or grid.seeds:
                     seeded = spec.model_copy(update={"seed": seed})
-                    run = PlannedRun(cell.name, row, seeded, info)
+                    run = PlannedRun(cell.name, row, seeded, info, grid.name)
                     planned.setdefault((cell.name, seeded.run_id), run)
         self._require_all([run.spec for run in planned.values()])
         self._require_used()

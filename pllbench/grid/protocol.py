@@ -31,6 +31,7 @@ from pllbench.spec import (
     Kind,
     PruningSpec,
     Rate,
+    RunSpec,
     TrainSpec,
     ViewSpec,
     unread_settings,
@@ -151,6 +152,26 @@ class Variant(Overrides):
         return (Setting(**fields), *self.setting)
 
 
+class Caution(StrictModel):
+    """Settings that run together, but not as their method means them."""
+
+    when: When
+    network: Names
+    """Networks that it is about."""
+    hparams: JsonOptions
+    """Values of hyperparameters that do not suit them."""
+    text: str
+    """What a user is told, in one line."""
+
+    def fits(self, cell: GridCell, spec: RunSpec) -> bool:
+        """Whether the runs of `cell`, resolved to `spec`, are such."""
+        return (
+            self.when.matches(cell)
+            and spec.train.network in self.network
+            and all(spec.hparams.get(key) == value for key, value in self.hparams.items())
+        )
+
+
 class Protocol(StrictModel):
     """The default settings, built-in variants and labels."""
 
@@ -162,6 +183,7 @@ class Protocol(StrictModel):
     """What else papers and codes call a method."""
     setting: tuple[Setting, ...] = ()
     variants: dict[str, Variant] = {}
+    caution: tuple[Caution, ...] = ()
 
     def applicable_settings(
         self, cell: GridCell, overlay: Sequence[Setting] = (), further: Sequence[Setting] = ()

@@ -32,6 +32,7 @@ _PAGE_NOTES = (
     "Made from the records: every table of which something has run.",
     "A table of which nothing has run has its line in the first table and no section.",
     "Figures print no numbers: the AsyCo paper's, noise_rates and tau, are not here.",
+    "A table that can be read in two ways is compared once with each, named behind its benchmark.",
 )
 """How to read a comparison of all tables."""
 
@@ -73,9 +74,12 @@ class ComparedSelection:
 
 
 def report_comparison(selections: Sequence[ComparedSelection], title: str = "") -> Report:
-    """A text table a data set; before them, verdicts are counted where selections are several."""
+    """A text table a data set; before them, verdicts are counted where selections are several.
+
+    A `title` makes it a page of all tables of the paper, and says how to read that.
+    """
     tables = [_count_verdicts(selections)] if len(selections) > 1 else []
-    notes = [*_PAGE_NOTES, *_NOTES] if len(selections) > 1 else _NOTES
+    notes = [*_PAGE_NOTES, *_NOTES] if title else _NOTES
     for selection in selections:
         if any(entry.n for entry in selection.comparisons):
             tables += _tabulate(selection)
@@ -116,8 +120,20 @@ def _count_verdicts(selections: Sequence[ComparedSelection]) -> TextTable:
         title="Published numbers by verdict",
         headers=plain_headers(headers),
         rows=tuple(rows),
+        notes=_expected_by_chance(verdicts[0]),  # of all numbers, the last row
         breaks=tuple(range(4, len(headers), 2)),
     )
+
+
+def _expected_by_chance(verdicts: Counter[Verdict]) -> tuple[str, ...]:
+    """How many verdicts are `differs` though nothing differs; no note where none is judged."""
+    if not (judged := verdicts["agrees"] + verdicts["differs"]):
+        return ()
+    note = (
+        f"Of {judged} verdicts at 5 %, chance alone makes {judged / 20:.1f} differ where nothing "
+        "differs; those of one data set share their splits, so they come together."
+    )
+    return (note,)
 
 
 def _tabulate(selection: ComparedSelection) -> list[TextTable]:

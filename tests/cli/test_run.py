@@ -146,3 +146,10 @@ def test_ray_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     answer = pllbench("run", "--methods", "cc", "--engine", "ray")
     message = "pllbench: --engine ray: Ray is not installed; pip install 'pllbench[ray]'\n"
     assert answer == Answer(2, "", message)
+
+
+def test_what_its_network_makes_of_a_method_is_said_before_it_runs() -> None:
+    request = shlex.split("run --methods cc,asyco --datasets mnist-5k --network lenet --dry-run")
+    [line] = pllbench(*request).err.splitlines()
+    assert line.startswith("pllbench: AsyCo (network=lenet): tau = 20 belongs to ResNet-18")
+    assert pllbench(*request, "--set", "asyco.tau=0.4").err == ""

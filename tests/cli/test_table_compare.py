@@ -85,9 +85,11 @@ def test_a_comparison_under_one_rule(cnae9: Path) -> None:
 def test_all_tables_of_the_paper(cnae9: Path) -> None:
     page = pllbench("table", "--compare", "paper", "--format", "markdown", "--results", cnae9).out
     assert "| cnae9 | 29 | 27 | 0 | 1 | 1 | 1 | 1 |" in page
-    assert "| All | 186 | 184 | 0 | 1 | 1 | 1 | 1 |" in page
+    assert "| All | 200 | 198 | 0 | 1 | 1 | 1 | 1 |" in page
     assert page.count("## ") == 2, "the counts, and the one table of which something has run"
     assert page.count(r"uniform\_images") == 1
+    for rule in ("max", r"mean\_rate"):
+        assert rf"| instance\_dependent, {rule} | 14 | 14 | 0 | 0 | 0 | 0 | 0 |" in page
     assert "10 runs on cpu" in page
 
 
@@ -111,3 +113,28 @@ def test_a_selection_without_numbers_of_a_source(cnae9: Path) -> None:
     answer = pllbench("table", "--benchmark", "cnae9", "--compare", "valen", "--results", cnae9)
     assert answer.code == 2
     assert "--compare valen: it has no number for any cell here" in answer.err
+
+
+def test_a_table_of_two_grids_is_compared_with_each_and_says_which(tmp_path: Path) -> None:
+    """RC on SVHN, printed as 96.899 +- .087: with the rule of the text alone, then with both."""
+    command = ("table", "--benchmark", "instance_dependent", "--compare", "paper", "--format")
+    runs = of_benchmark("instance_dependent", {("rc", None): [96.8, 96.9, 97.0]})
+    store(tmp_path, [run for run in runs if run.spec.dataset == "svhn"])
+    page = pllbench(*command, "markdown", "--results", tmp_path).out
+    title = "Instance-dependent candidate sets, max: SVHN"
+    assert title in page
+    assert "mean\\_rate: SVHN" not in page
+    assert "| instance\\_dependent, max | 14 | 13 | 0 | 1 | 0 | 1 | 0 |" in page
+    assert "| instance\\_dependent, mean\\_rate | 14 | 14 | 0 | 0 | 0 | 0 | 0 |" in page
+    runs = of_benchmark("instance_dependent", {("rc", 0.4): [70.0, 71.0, 72.0]})
+    store(tmp_path, [run for run in runs if run.spec.dataset == "svhn"])
+    entries = json.loads(pllbench(*command, "json", "--results", tmp_path).out)
+    found = {
+        (entry["candidates"], entry["q"]): (entry["verdict"], entry["published_mean"])
+        for entry in entries
+        if entry["n"] and entry["select"] == "last10"
+    }
+    assert found == {
+        ("instance:rule=max", None): ("agrees", 96.899),
+        ("instance", 0.4): ("differs", 96.899),
+    }
