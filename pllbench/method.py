@@ -114,8 +114,8 @@ class Step:
         loss: scalar with gradient.
         pseudo: [B] int64, the current guess of the true label: argmax of the target used in this
             step's loss. The trainer turns it into noise rates. None where there is no such guess.
-        logs: detached scalars on the device, averaged over the epoch. Never `.item()` them: that
-            makes every step wait for the device.
+        logs: detached scalars on the device, averaged over the rows of the epoch. Never `.item()`
+            them: that makes every step wait for the device.
     """
 
     loss: Tensor

@@ -28,6 +28,9 @@ from pllbench.training.sgd import SGD
 from pllbench.training.step import take_step
 from pllbench.training.task import Task
 
+Series = list[tuple[int, Tensor]]
+"""A scalar for each batch of an epoch, with the number of its rows."""
+
 Columns = dict[str, list[float]]
 """Values by column, one an epoch; NaN where an epoch has none."""
 
@@ -195,31 +198,35 @@ def _train_epoch(
     method: Method[Any], loader: Loader, optimizer: SGD, task: Task
 ) -> dict[str, float]:
     """One pass over the training set. The device is waited for once, at its end."""
-    losses: list[Tensor] = []
-    logs: defaultdict[str, list[Tensor]] = defaultdict(list)
+    losses: Series = []
+    logs: defaultdict[str, Series] = defaultdict(list)
     pseudo: list[tuple[Tensor, Tensor]] = []  # indices and labels
     for batch in loader.epoch(method.epoch):
         step = take_step(method, batch, optimizer)
-        losses.append(step.loss.detach())
+        losses.append((len(batch.index), step.loss.detach()))
         for name, value in step.logs.items():
-            logs[name].append(value)
+            logs[name].append((len(batch.index), value))
         if step.pseudo is not None:
             pseudo.append((batch.index, step.pseudo))
-    values = torch.stack(losses).double().cpu()
-    finite = values.isfinite()
+    finite = torch.stack([loss for _, loss in losses]).isfinite().cpu()
     if not finite.all():
         number = int(finite.int().argmin())
+        loss = losses[number][1].item()
         raise FloatingPointError(
-            f"loss is {values[number].item()} at epoch {method.epoch}, "
-            f"step {number} of {len(loader)}"
+            f"loss is {loss} at epoch {method.epoch}, step {number} of {len(loader)}"
         )
-    row = {"loss": values.mean().item()}
-    for name, series in logs.items():
-        row[f"log_{name}"] = torch.stack(series).double().mean().item()
+    row = {"loss": _mean(losses)} | {f"log_{name}": _mean(found) for name, found in logs.items()}
     if len(pseudo) == len(losses):
         index, labels = map(torch.cat, zip(*pseudo, strict=True))
         row |= _noise_columns(labels, task.y[index], task)
     return row
+
+
+def _mean(series: Series) -> float:
+    """Mean of the values over rows: the last batch of an epoch may be short."""
+    sizes, values = zip(*series, strict=True)
+    weights = torch.tensor(sizes).double() / sum(sizes)
+    return float(torch.stack(values).double().cpu() @ weights)
 
 
 @torch.no_grad()

@@ -96,3 +96,19 @@ def test_an_epoch_with_a_step_without_pseudo_labels_has_no_noise_rates() -> None
     assert "class_noise" not in found.curves
     assert (found.result.class_noise, found.result.pairwise_noise) == (None, None)
     assert "class_noise" in train(toy_spec(Silent), Silent, toy_task(48)).curves
+
+
+class Numbered(Mean):
+    """The loss of a batch is the mean number of its rows."""
+
+    def loss(self, batch: Batch) -> Step:
+        step = super().loss(batch)
+        numbers = batch.index.float().mean()
+        return replace(step, loss=0 * step.loss + numbers, logs={"number": numbers})
+
+
+@pytest.mark.parametrize("batch_size", [1, 16, 39, 40, 1000])
+def test_losses_and_logs_of_an_epoch_are_means_over_its_rows(batch_size: int) -> None:
+    found = train(toy_spec(Numbered, batch_size=batch_size), Numbered, toy_task(40)).curves
+    np.testing.assert_allclose(found["loss"], 19.5, rtol=1e-6)
+    np.testing.assert_allclose(found["log_number"], 19.5, rtol=1e-6)
