@@ -16,12 +16,7 @@ from torch import Tensor
 from pllbench.method import Batch, Problem, Step, TrainView
 from pllbench_methods.shared.confidence import ConfidenceMethod, confidence, restrict
 from pllbench_methods.shared.disambiguation import DisambiguationHparams, disambiguation_losses
-from pllbench_methods.shared.losses import (
-    kl_divergence,
-    log_complement,
-    log_dot,
-    soft_cross_entropy,
-)
+from pllbench_methods.shared.losses import kl_divergence, soft_cross_entropy
 
 
 class AsyCoHparams(DisambiguationHparams):
@@ -67,17 +62,24 @@ def similarity_loss(logits: Tensor, pseudo: Tensor, sim_diag: bool = True) -> Te
     """Binary cross entropy of p_i . p_j with equality of pseudo labels (Eq. 10), a scalar.
 
     The mean over the views and all B * B pairs of a batch; gradient flows through both factors.
+
+    1 - p_i . p_j is p_i . (1 - p_j), since p_i sums to 1, and 1 - p_k is the sum over all other
+    classes. So every number is a sum of positive ones, exact to its last digits, and the range of
+    float64 is wide enough. Logits 700 below their row's maximum count as there.
     """
-    log_probs = logits.log_softmax(-1)  # [V, B, C]
-    similar = pseudo[:, None] == pseudo[None, :]  # [B, B]
-    losses = -torch.where(
-        similar, log_dot(log_probs, log_probs), log_dot(log_probs, log_complement(logits))
-    )  # [V, B, B]
+    wide = logits.double()
+    powers = (wide - wide.detach().amax(-1, keepdim=True)).clamp(min=-700.0).exp()
+    probs = powers / powers.sum(-1, keepdim=True)  # [V, B, C]
+    others = 1 - torch.eye(probs.shape[-1], dtype=probs.dtype, device=probs.device)  # [C, C]
+    similar = pseudo[:, None] == pseudo  # [B, B]
+    right = torch.where(similar, probs @ probs.mT, probs @ (probs @ others).mT)  # [V, B, B]
+    losses = -right.log()
     if sim_diag:
-        return losses.mean()
+        return losses.mean().to(logits.dtype)
     num_views, batch_size = losses.shape[:2]
     pairs = ~torch.eye(batch_size, dtype=torch.bool, device=losses.device)
-    return (losses * pairs).sum() / max(num_views * batch_size * (batch_size - 1), 1)
+    mean = (losses * pairs).sum() / max(num_views * batch_size * (batch_size - 1), 1)
+    return mean.to(logits.dtype)
 
 
 class AsyCo(ConfidenceMethod[AsyCoHparams]):

@@ -40,25 +40,6 @@ def non_candidate_losses(logits: Tensor, candidates: Tensor) -> Tensor:
     return -(log_complement(logits) * ~candidates).sum(-1)
 
 
-def log_dot(log_a: Tensor, log_b: Tensor) -> Tensor:
-    """Log of the dot products of all pairs of rows, [..., B, B], from logs [..., B, C].
-
-    With log p on both sides it is log(p_i . p_j); with `log_complement` on the right it is
-    log(1 - p_i . p_j), since 1 - p_i . p_j = sum_k p_ik (1 - p_jk).
-
-    With the row maxima taken out, a matrix product in float64 has range enough and is many times
-    faster than a logsumexp over [..., B, B, C]. Logs 700 below their row's maximum count as there.
-    """
-
-    def scaled(log_rows: Tensor) -> tuple[Tensor, Tensor]:
-        peak = log_rows.detach().amax(-1, keepdim=True)  # [..., B, 1]
-        return (log_rows - peak).double().clamp(min=-700.0).exp(), peak
-
-    a, peak_a = scaled(log_a)
-    b, peak_b = scaled(log_b)
-    return (a @ b.mT).log().to(log_a.dtype) + peak_a + peak_b.mT
-
-
 def soft_cross_entropy(log_probs: Tensor, target: Tensor) -> Tensor:
     """Cross entropy -sum_k t_k log p_k with a target of weights, [..., B].
 
