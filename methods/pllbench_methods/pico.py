@@ -3,7 +3,7 @@
 H. Wang, R. Xiao, Y. Li, L. Feng, G. Niu, G. Chen, J. Zhao: PiCO: Contrastive Label Disambiguation
 for Partial Label Learning, ICLR 2022. The order of a step is that of the released code.
 
-Letters in shape comments: B batch, C classes, E embedding, Q queue, P = 2 B + Q contrast pool.
+Letters in shape comments: B batch, C classes, E embedding, Q queue.
 """
 
 from typing import Literal

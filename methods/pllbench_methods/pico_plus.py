@@ -140,7 +140,8 @@ class PiCOPlus(PrototypeContrast[PiCOPlusHparams]):
     def contrast(self, query: Tensor, key: Tensor, pseudo: Tensor, reliable: Tensor) -> Tensor:
         """L_cont, a scalar: reliable positives or neighbours, and weakly all of a pseudo label."""
         hparams = self.hparams
-        pool, labels = self.contrast_pool(query, key, pseudo)
+        pool = torch.cat([query, key, self.queue])  # [P, E]
+        labels = torch.cat([pseudo, pseudo, self.queue_labels])  # [P]
         trusted = torch.cat([reliable, reliable, self.queue_reliable])  # [P]
         positive = (pseudo[:, None] == labels) & trusted & reliable[:, None]  # [B, P]
         anchor_weights = torch.ones_like(reliable, dtype=torch.float32)

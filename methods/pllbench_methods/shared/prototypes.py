@@ -3,7 +3,7 @@
 H. Wang, R. Xiao, Y. Li, L. Feng, G. Niu, G. Chen, J. Zhao: PiCO: Contrastive Label Disambiguation
 for Partial Label Learning, ICLR 2022.
 
-Letters in shape comments: B batch, C classes, E embedding, Q queue, P = 2 B + Q contrast pool.
+Letters in shape comments: B batch, C classes, E embedding, Q queue.
 """
 
 from typing import TypeVar
@@ -16,6 +16,7 @@ from pllbench.method import Hparams, Problem
 from pllbench_methods.shared.confidence import ConfidenceState
 from pllbench_methods.shared.contrastive import (
     MomentumContrast,
+    members,
     supervised_contrast,
     updated_prototypes,
 )
@@ -99,13 +100,13 @@ class PrototypeContrast(ConfidenceState[P], MomentumContrast[P]):
         self.renew(index, target)
         return target
 
-    def contrast_pool(self, query: Tensor, key: Tensor, pseudo: Tensor) -> tuple[Tensor, Tensor]:
-        """The pool [P, E] of queries, keys and queue, and its pseudo labels [P]."""
-        pool = torch.cat([query, key, self.queue])
-        return pool, torch.cat([pseudo, pseudo, self.queue_labels])
-
     def label_contrast(self, query: Tensor, key: Tensor, pseudo: Tensor) -> Tensor:
-        """Contrastive loss, a scalar, whose positives are all of the pool with the pseudo label."""
-        pool, labels = self.contrast_pool(query, key, pseudo)
-        positive = pseudo[:, None] == labels
-        return supervised_contrast(query, pool, positive, self.hparams.temperature)
+        """Contrastive loss, a scalar, whose positives are all of the pool with the pseudo label.
+
+        The pool is queries [B, E], their keys [B, E] and the queue.
+        """
+        num_classes = len(self.prototypes)
+        member = members(pseudo, num_classes)  # [B, C]
+        key_member = torch.cat([member, members(self.queue_labels, num_classes)])  # [B + Q, C]
+        keys = torch.cat([key, self.queue])  # [B + Q, E]
+        return supervised_contrast(query, keys, member, key_member, self.hparams.temperature)
