@@ -110,7 +110,9 @@ def supervised_contrast(
     scaled, keys = query / temperature, keys.detach()
     itself = torch.eye(len(query), dtype=torch.bool, device=query.device)
     others = (scaled @ query.T).masked_fill(itself, -math.inf)  # [B, B]
-    log_total = torch.cat([others, scaled @ keys.T], 1).logsumexp(1)  # [B]
+    similarity = torch.cat([others, scaled @ keys.T], 1)  # [B, B + K]
+    # Their logsumexp, by any finite column: log_softmax is one kernel, logsumexp several passes.
+    log_total = similarity[:, -1] - similarity.log_softmax(1)[:, -1]  # [B]
     sums = member.T @ query + key_member.T @ keys  # [C, E]
     counts = member.sum(0) + key_member.sum(0)  # [C]
     positives = member @ sums - query  # [B, E]
