@@ -17,6 +17,7 @@ from pllbench.method import Batch, Problem, Step, TrainView
 from pllbench_methods.shared.confidence import ConfidenceMethod, confidence, restrict
 from pllbench_methods.shared.disambiguation import DisambiguationHparams, disambiguation_losses
 from pllbench_methods.shared.losses import kl_divergence, soft_cross_entropy
+from pllbench_methods.shared.softmax import log_softmax, softmax
 
 
 class AsyCoHparams(DisambiguationHparams):
@@ -138,8 +139,8 @@ class AsyCo(ConfidenceMethod[AsyCoHparams]):
             other = self.auxiliary.views(batch.x[-num_views:])[0] / hparams.tau  # [V, B, C]
             loss = loss + self.auxiliary_loss(other, pseudo, batch.candidates, gamma)
             if hparams.distillation:  # Eq. 13
-                teacher = other[0].detach().softmax(-1)
-                loss = loss + gamma * kl_divergence(teacher, logits[0].log_softmax(-1)).mean()
+                teacher = softmax(other[0].detach())
+                loss = loss + gamma * kl_divergence(teacher, log_softmax(logits[0])).mean()
             mu = hparams.mu(self.reference_epoch)
             refined = refined.lerp(confidence(other, batch.candidates), mu)  # Eq. 14
         self.renew(batch.index, refined)
@@ -160,10 +161,10 @@ class AsyCo(ConfidenceMethod[AsyCoHparams]):
             return loss
         teacher = logits[0].detach()  # [B, C]
         if hparams.ssl_target == "renorm":
-            target = restrict(teacher, candidates).softmax(-1)
+            target = softmax(restrict(teacher, candidates))
         else:
-            target = teacher.softmax(-1) * candidates
-        return loss + self.reduce_views(soft_cross_entropy(students.log_softmax(-1), target))
+            target = softmax(teacher) * candidates
+        return loss + self.reduce_views(soft_cross_entropy(log_softmax(students), target))
 
     def predict(self, x: Tensor) -> Tensor:
         """Logits / tau [B, C] of the test network."""

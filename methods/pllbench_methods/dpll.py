@@ -12,6 +12,7 @@ from pllbench.method import Batch, Step
 from pllbench_methods.shared.confidence import ConfidenceMethod, confidence
 from pllbench_methods.shared.losses import kl_divergence, non_candidate_losses
 from pllbench_methods.shared.schedules import ramp
+from pllbench_methods.shared.softmax import log_softmax
 from pllbench_methods.shared.views import ViewHparams
 
 
@@ -44,7 +45,7 @@ class DPLL(ConfidenceMethod[DPLLHparams]):
         logits, _ = self.network.views(batch.x)  # [V, B, C]
         target = self.target(batch.index)  # [B, C]
         supervised = non_candidate_losses(logits[0], batch.candidates).mean()
-        consistency = self.reduce_views(kl_divergence(target, logits.log_softmax(-1)))
+        consistency = self.reduce_views(kl_divergence(target, log_softmax(logits)))
         weight = hparams.lambda_max * ramp(self.reference_epoch, hparams.ramp_epochs)
         self.renew(batch.index, confidence(logits, batch.candidates))
         return Step(supervised + weight * consistency, target.argmax(-1))

@@ -19,6 +19,7 @@ from pllbench.method import Batch, Step
 from pllbench_methods.shared.confidence import confidence, uniform_confidence
 from pllbench_methods.shared.losses import smallest_pairs, soft_cross_entropy
 from pllbench_methods.shared.peers import PeerMethod
+from pllbench_methods.shared.softmax import log_softmax
 from pllbench_methods.shared.views import ViewHparams
 
 
@@ -58,7 +59,7 @@ class NCPD(PeerMethod[NCPDHparams]):
     def loss(self, batch: Batch) -> Step:
         """L_alpha + L_beta (Eqs. 6 and 7); the pseudo label comes from alpha's confidence."""
         logits = self.both_logits(batch)  # [2, V, B, C]
-        log_probs = logits.log_softmax(-1)
+        log_probs = log_softmax(logits)
         weights = confidence(logits, batch.candidates)  # [2, B, C], Eq. 1
         pseudo = weights[0].argmax(-1)
         if self.hparams.progressive:

@@ -16,6 +16,7 @@ from pllbench.method import Batch, Problem, Step
 from pllbench_methods.shared.confidence import confidence
 from pllbench_methods.shared.losses import smallest_pairs
 from pllbench_methods.shared.peers import PeerMethod
+from pllbench_methods.shared.softmax import log_softmax
 from pllbench_methods.shared.views import ViewHparams
 
 
@@ -56,7 +57,7 @@ class NCPDCoteach(PeerMethod[NCPDCoteachHparams]):
         The pseudo label is the best candidate of the first network.
         """
         logits = self.both_logits(batch)  # [2, V, B, C]
-        losses = -logits.log_softmax(-1)
+        losses = -log_softmax(logits)
         num_pairs = batch.candidates.sum()
         kept = (self.remember_rate * num_pairs).floor().clamp(min=1)
         chosen = smallest_pairs(losses.detach().mean(-3), batch.candidates, kept)  # [2, B, C]

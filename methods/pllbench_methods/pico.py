@@ -17,6 +17,7 @@ from pllbench_methods.shared.confidence import restrict
 from pllbench_methods.shared.contrastive import instance_contrast
 from pllbench_methods.shared.losses import soft_cross_entropy
 from pllbench_methods.shared.prototypes import PrototypeContrast, PrototypeHparams
+from pllbench_methods.shared.softmax import log_softmax
 
 
 class PiCOHparams(PrototypeHparams):
@@ -54,7 +55,7 @@ class PiCO(PrototypeContrast[PiCOHparams]):
             if disambiguating:
                 weights = F.one_hot(nearest, target.shape[1]).float()
                 target = self.move_confidence(batch.index, weights)
-        loss = soft_cross_entropy(logits.log_softmax(1), target).mean()
+        loss = soft_cross_entropy(log_softmax(logits), target).mean()
         if disambiguating:
             loss = loss + hparams.cont_weight * self.label_contrast(query, key, pseudo)
         elif hparams.warmup_cont == "moco":

@@ -15,6 +15,7 @@ from pllbench_methods.shared.confidence import ConfidenceState, confidence
 from pllbench_methods.shared.disambiguation import DisambiguationHparams, disambiguation_losses
 from pllbench_methods.shared.losses import kl_divergence
 from pllbench_methods.shared.peers import PeerMethod
+from pllbench_methods.shared.softmax import log_softmax
 
 
 class SyCo(PeerMethod[DisambiguationHparams], ConfidenceState[DisambiguationHparams]):
@@ -48,7 +49,7 @@ class SyCo(PeerMethod[DisambiguationHparams], ConfidenceState[DisambiguationHpar
         losses = disambiguation_losses(logits, target[:, None], batch.candidates, gamma)
         loss = self.reduce_views(losses).sum()  # Eq. 8 for each network
         if self.reference_epoch >= hparams.warmup:
-            log_probs = logits[:, 0].log_softmax(-1)  # [2, B, C]
+            log_probs = log_softmax(logits[:, 0])  # [2, B, C]
             teacher = log_probs.detach().exp().flip(0)  # each network learns from the other
             loss = loss + gamma * kl_divergence(teacher, log_probs).mean(-1).sum()
         renewed = confidence(logits, batch.candidates)  # [2, B, C], Eq. 6

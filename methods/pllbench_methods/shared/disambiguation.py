@@ -5,6 +5,7 @@ from torch import Tensor
 
 from pllbench_methods.shared.losses import log_candidate_prob, soft_cross_entropy
 from pllbench_methods.shared.schedules import ramp
+from pllbench_methods.shared.softmax import log_softmax
 from pllbench_methods.shared.views import ViewHparams
 
 
@@ -39,4 +40,4 @@ def disambiguation_losses(
         gamma: weight of L_rc.
     """
     candidate_losses = -log_candidate_prob(logits, candidates)
-    return candidate_losses + gamma * soft_cross_entropy(logits.log_softmax(-1), target)
+    return candidate_losses + gamma * soft_cross_entropy(log_softmax(logits), target)
