@@ -6,8 +6,9 @@ factory for networks. True labels are not in it. The trainer owns everything els
 the optimizer and its schedule, evaluation, checkpoints. A method without gradient is a
 `FittedMethod`: it has `fit` in the place of `loss`.
 
-All state is a parameter or a buffer, so that `state_dict` is a complete checkpoint. Schedules are
-functions of `self.epoch`, which the trainer sets and which is constant inside `loss`.
+All state is a parameter or a buffer, so that `state_dict` is a complete checkpoint. What changes
+from epoch to epoch without being learned is a schedule: a function of the epoch, which the trainer
+sets and which is constant inside `loss`.
 
 Letters in shape comments: N training instances, B batch, C classes, V views, D features.
 """
@@ -175,6 +176,9 @@ Family = Literal[
 
 H = TypeVar("H", bound=Hparams)
 
+Schedule = Callable[[float], float | bool]
+"""A number or a switch, from the reference epoch."""
+
 
 class Method(nn.Module, ABC, Generic[H]):
     """A partial-label learning method.
@@ -193,7 +197,6 @@ class Method(nn.Module, ABC, Generic[H]):
         gradient: False for a `FittedMethod`, which is fitted once instead of trained in steps.
         noisy_candidates: whether it allows for candidate sets without the true label; only then may
             a pseudo label be no candidate.
-        epoch: 0-based; set by the trainer before each epoch.
     """
 
     hparams_type: ClassVar[type[Hparams]] = Hparams
@@ -205,13 +208,46 @@ class Method(nn.Module, ABC, Generic[H]):
     venue: ClassVar[str] = ""
     gradient: ClassVar[bool] = True
     noisy_candidates: ClassVar[bool] = False
-    epoch: int
 
     def __init__(self, problem: Problem, hparams: H) -> None:
         super().__init__()
         self.hparams = hparams
         self.epochs = problem.epochs
+        for name, schedule in self.schedules.items():
+            if not isinstance(schedule(0.0), bool):
+                start = torch.zeros((), device=problem.candidates.device)
+                self.register_buffer(name, start, persistent=False)
         self.epoch = 0
+
+    @property
+    def schedules(self) -> Mapping[str, Schedule]:
+        """What `loss` reads as an attribute of that name, and curves show: functions of the epoch.
+
+        They take the reference epoch and nothing else but hyperparameters, since the first value
+        is needed before `__init__` has gone further. A number becomes a 0-d buffer, which is no
+        state: the epoch says what is in it. A switch stays a bool, so that `loss` can branch on it.
+        Unlike an arithmetic with `self.epoch` neither makes a compiled step compile every epoch.
+        """
+        return {}
+
+    @property
+    def epoch(self) -> int:
+        """0-based; set by the trainer before each epoch. Setting it sets the schedules."""
+        return self._epoch
+
+    @epoch.setter
+    def epoch(self, epoch: int) -> None:
+        self._epoch = epoch
+        for name, value in self.scheduled().items():
+            if isinstance(value, bool):
+                setattr(self, name, value)
+            else:
+                getattr(self, name).fill_(value)
+
+    def scheduled(self) -> dict[str, float | bool]:
+        """The schedules' values at this epoch."""
+        epoch = self.reference_epoch
+        return {name: schedule(epoch) for name, schedule in self.schedules.items()}
 
     @property
     def reference_epoch(self) -> float:

@@ -1,12 +1,14 @@
 """The contract of a method: what a problem holds, and what `Network` promises every method."""
 
+import copy
+from collections.abc import Mapping
 from dataclasses import fields
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from pllbench.method import Network, Problem
+from pllbench.method import Batch, Hparams, Method, Network, Problem, Schedule, Step
 from pllbench.networks import make_network
 from pllbench.spec import TrainSpec
 
@@ -77,3 +79,83 @@ def test_channels_last_changes_no_output() -> None:
     found.channels_last = True
     torch.testing.assert_close(found(x)[0], plain)
     assert found.views([x, x])[0].shape == (2, 2, 2)
+
+
+class RampHparams(Hparams):
+    """Hyperparameters of Scheduled."""
+
+    slope: float = 0.5
+    """Rise a reference epoch."""
+
+
+class Scheduled(Method[RampHparams]):
+    """A number and a switch that depend on the epoch."""
+
+    hparams_type = RampHparams
+    reference_epochs = 100
+    rise: Tensor
+    late: bool
+
+    @property
+    def schedules(self) -> Mapping[str, Schedule]:
+        return {"rise": lambda epoch: self.hparams.slope * epoch, "late": lambda epoch: epoch >= 20}
+
+    def loss(self, batch: Batch) -> Step:
+        raise NotImplementedError
+
+    def predict(self, x: Tensor) -> Tensor:
+        raise NotImplementedError
+
+
+def scheduled(**hparams: object) -> Scheduled:
+    """A method in a run of 50 epochs, where one is two reference epochs."""
+    problem = Problem(torch.ones(3, 2, dtype=torch.bool), 50, mlp)
+    return Scheduled(problem, RampHparams.parse(hparams))
+
+
+def test_setting_the_epoch_sets_the_schedules() -> None:
+    method = scheduled()
+    seen = []
+    for epoch in (0, 9, 10, 49, 3):
+        method.epoch = epoch
+        assert method.epoch == epoch
+        assert method.scheduled() == {"rise": method.rise.item(), "late": method.late}
+        seen.append((method.rise.item(), method.late))
+    assert seen == [(0, False), (9, False), (10, True), (49, True), (3, False)]
+    assert (method.rise.shape, method.rise.dtype) == ((), torch.float32)
+
+
+def test_schedules_have_their_first_values_at_once() -> None:
+    class Falling(Scheduled):
+        @property
+        def schedules(self) -> Mapping[str, Schedule]:
+            return {"rise": lambda epoch: 1 - epoch}
+
+    problem = Problem(torch.ones(3, 2, dtype=torch.bool), 50, mlp)
+    assert Falling(problem, RampHparams()).rise == 1
+
+
+def test_schedules_are_no_state() -> None:
+    """So a checkpoint from before a method had schedules is complete."""
+    method, other = scheduled(), scheduled()
+    assert list(method.state_dict()) == []
+    method.epoch = 10
+    other.load_state_dict(copy.deepcopy(method.state_dict()))
+    assert other.rise == 0
+
+
+def test_schedules_follow_the_method_to_a_device() -> None:
+    method = scheduled().to("meta")
+    method.epoch = 7
+    assert (method.rise.device.type, method.late) == ("meta", False)
+
+
+def test_a_schedule_may_not_take_the_name_of_something_else() -> None:
+    class Clashing(Scheduled):
+        @property
+        def schedules(self) -> Mapping[str, Schedule]:
+            return {"predict": lambda epoch: epoch}
+
+    problem = Problem(torch.ones(3, 2, dtype=torch.bool), 50, mlp)
+    with pytest.raises(KeyError, match="attribute 'predict' already exists"):
+        Clashing(problem, RampHparams())

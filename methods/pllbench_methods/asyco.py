@@ -13,7 +13,7 @@ import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it
 from pydantic import Field, model_validator
 from torch import Tensor
 
-from pllbench.method import Batch, Problem, Step, TrainView
+from pllbench.method import Batch, Problem, Schedule, Step, TrainView
 from pllbench_methods.shared.confidence import ConfidenceMethod, confidence, restrict
 from pllbench_methods.shared.disambiguation import DisambiguationHparams, disambiguation_losses
 from pllbench_methods.shared.losses import kl_divergence, soft_cross_entropy
@@ -93,6 +93,9 @@ class AsyCo(ConfidenceMethod[AsyCoHparams]):
         auxiliary: the auxiliary network; None in the ablation without it.
         confidence: [N, C], refined weights of the candidates.
         handed_over: whether the auxiliary network has received its starting weights.
+        gamma: weight of all losses but L_cc and L_ssl in this epoch.
+        mu: the auxiliary network's share in the confidence.
+        co_training: whether the warm-up is over.
     """
 
     hparams_type = AsyCoHparams
@@ -100,6 +103,9 @@ class AsyCo(ConfidenceMethod[AsyCoHparams]):
     year = 2024
     venue = "arXiv"
     handed_over: Tensor
+    gamma: Tensor
+    mu: Tensor
+    co_training: bool
 
     def __init__(self, problem: Problem, hparams: AsyCoHparams) -> None:
         super().__init__(problem, hparams)
@@ -114,9 +120,15 @@ class AsyCo(ConfidenceMethod[AsyCoHparams]):
         return super().views * (1 + (hparams.auxiliary and hparams.aux_views == "independent"))
 
     @property
-    def co_training(self) -> bool:
-        """Whether the warm-up is over, by the schedule: asking the buffer would wait for a GPU."""
-        return self.reference_epoch >= self.hparams.warmup
+    def schedules(self) -> Mapping[str, Schedule]:
+        """Balancing and refinement factor, and the end of the warm-up.
+
+        That is not read from `handed_over`: asking a buffer would wait for a GPU.
+        """
+        hparams = self.hparams
+        if not hparams.auxiliary:
+            return {"gamma": hparams.gamma}
+        return {"gamma": hparams.gamma, "mu": hparams.mu, "co_training": hparams.co_training}
 
     def on_epoch_start(self, train: TrainView) -> None:  # noqa: ARG002 - the contract's
         """Hand-over: once, before the first epoch of co-training."""
@@ -127,35 +139,32 @@ class AsyCo(ConfidenceMethod[AsyCoHparams]):
     def loss(self, batch: Batch) -> Step:
         """L_total (Eq. 15); the argmax of the stored confidence is the pseudo label."""
         hparams = self.hparams
-        gamma = hparams.gamma(self.reference_epoch)
         num_views = 1 + hparams.num_strong
         logits = self.network.views(batch.x[:num_views])[0] / hparams.tau  # [V, B, C], Eq. 4
         target = self.target(batch.index)  # [B, C]
         pseudo = target.argmax(-1)  # [B]
-        losses = disambiguation_losses(logits, target, batch.candidates, gamma)  # Eq. 8
+        losses = disambiguation_losses(logits, target, batch.candidates, self.gamma)  # Eq. 8
         loss = self.reduce_views(losses)
         refined = confidence(logits, batch.candidates)  # [B, C], Eq. 6
         if self.auxiliary is not None and self.co_training:
             other = self.auxiliary.views(batch.x[-num_views:])[0] / hparams.tau  # [V, B, C]
-            loss = loss + self.auxiliary_loss(other, pseudo, batch.candidates, gamma)
+            loss = loss + self.auxiliary_loss(other, pseudo, batch.candidates)
             if hparams.distillation:  # Eq. 13
                 teacher = softmax(other[0].detach())
-                loss = loss + gamma * kl_divergence(teacher, log_softmax(logits[0])).mean()
-            mu = hparams.mu(self.reference_epoch)
-            refined = refined.lerp(confidence(other, batch.candidates), mu)  # Eq. 14
+                distillation = kl_divergence(teacher, log_softmax(logits[0])).mean()
+                loss = loss + self.gamma * distillation
+            refined = refined.lerp(confidence(other, batch.candidates), self.mu)  # Eq. 14
         self.renew(batch.index, refined)
         return Step(loss, pseudo)
 
-    def auxiliary_loss(
-        self, logits: Tensor, pseudo: Tensor, candidates: Tensor, gamma: float
-    ) -> Tensor:
+    def auxiliary_loss(self, logits: Tensor, pseudo: Tensor, candidates: Tensor) -> Tensor:
         """L_aux = L_ssl + gamma * L_sim (Eqs. 10 to 12), from the auxiliary logits [V, B, C]."""
         hparams = self.hparams
         if hparams.aux_loss == "similarity":
-            loss = gamma * similarity_loss(logits, pseudo, hparams.sim_diag)
+            loss = self.gamma * similarity_loss(logits, pseudo, hparams.sim_diag)
         else:
             labels = pseudo.expand(logits.shape[:-1])  # [V, B]
-            loss = gamma * F.cross_entropy(logits.flatten(0, 1), labels.flatten())
+            loss = self.gamma * F.cross_entropy(logits.flatten(0, 1), labels.flatten())
         students = logits[1:] if hparams.ssl_views == "strong" else logits
         if len(students) == 0:
             return loss

@@ -3,6 +3,7 @@
 Each is a function of a method's class that raises where it fails.
 """
 
+import math
 from dataclasses import replace
 from functools import partial
 from typing import Any, get_args
@@ -74,6 +75,11 @@ def declarations(cls: AnyMethod) -> None:
     require(proper, f"views is {method.views!r}, not a tuple of roles")
     answer = method.restarts()
     require(isinstance(answer, bool), f"restarts() gives {answer!r}, not a bool")
+    for epoch in range(EPOCHS):
+        method.epoch = epoch
+        for name, number in method.scheduled().items():
+            where = f"at epoch {epoch} of {EPOCHS}"
+            require(math.isfinite(number), f"schedule {name} is {number} {where}")
 
 
 def steps(cls: AnyMethod) -> None:
@@ -173,6 +179,7 @@ def require_nothing_hidden(method: Method[Any], other: Method[Any]) -> None:
         held = any(isinstance(leaf, (Tensor, np.ndarray, nn.Module)) for leaf in leaves(value))
         require(not held, f"{name} holds tensors, yet is neither parameter, buffer nor module")
     buffers = dict(method.named_buffers()).keys() - method.state_dict().keys()
+    buffers -= method.schedules.keys()
     require(not buffers, f"buffers outside state_dict: {', '.join(sorted(buffers))}")
     counted = difference(plain_data(method), plain_data(other))
     require(counted is None, f"attribute {counted} changes in training: make it a buffer")

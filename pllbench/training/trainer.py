@@ -122,6 +122,7 @@ def train(
                 optimizer = make_optimizer(method, spec.train)
             optimizer.lr = lr = learning_rate(spec.train, epoch)
             row = {"lr": lr} | _train_epoch(method, loader, optimizer, task)
+            row |= {f"schedule_{name}": float(value) for name, value in method.scheduled().items()}
             _append(columns, row | evaluate(method, task), epoch)
             go_on = on_epoch(Progress(epoch, columns["accuracy"][-1]))
             if epoch + 1 == spec.train.epochs:
@@ -226,7 +227,8 @@ def _mean(series: Series) -> float:
     """Mean of the values over rows: the last batch of an epoch may be short."""
     sizes, values = zip(*series, strict=True)
     weights = torch.tensor(sizes).double() / sum(sizes)
-    return float(torch.stack(values).double().cpu() @ weights)
+    mean: float = (torch.stack(values).double().cpu().flatten() @ weights).item()
+    return mean
 
 
 @torch.no_grad()

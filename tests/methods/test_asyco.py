@@ -80,7 +80,8 @@ def test_no_gradient_to_the_target_of_the_self_supervised_loss() -> None:
     logits = log([0.6, 0.3, 0.1], [0.5, 0.4, 0.1])[:, None].requires_grad_()
     candidates = sets({0, 1}, num_classes=3)
     method, _ = co_training_asyco(torch.zeros(2, 1, 3), torch.zeros(2, 1, 3), candidates)
-    method.auxiliary_loss(logits, torch.tensor([0]), candidates, gamma=0.0).backward()
+    method.gamma.zero_()
+    method.auxiliary_loss(logits, torch.tensor([0]), candidates).backward()
     assert logits.grad is not None
     assert (logits.grad[0] == 0).all()
     torch.testing.assert_close(logits.grad[1], torch.tensor([[-0.15, 0.06, 0.09]]))
@@ -274,6 +275,7 @@ def test_each_network_has_its_own_loss() -> None:
     method.loss(batch).loss.backward()
     alone = auxiliary.clone().requires_grad_()
     pseudo = target.argmax(-1)
-    method.auxiliary_loss(alone, pseudo, candidates, gamma=1.0).backward()
+    assert method.gamma == 1
+    method.auxiliary_loss(alone, pseudo, candidates).backward()
     assert method.auxiliary is not None
     torch.testing.assert_close(logit_gradient(method.auxiliary, 3), alone.grad)

@@ -28,7 +28,8 @@ def auxiliary_part(
 ) -> float:
     """L_aux of auxiliary logits [V, B, C]."""
     method, _ = co_training_asyco(torch.zeros_like(auxiliary), auxiliary, candidates, **hparams)
-    return method.auxiliary_loss(auxiliary, pseudo, candidates, gamma).item()
+    method.gamma.fill_(gamma)
+    return method.auxiliary_loss(auxiliary, pseudo, candidates).item()
 
 
 @pytest.mark.parametrize(

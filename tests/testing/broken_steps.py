@@ -1,5 +1,6 @@
 """Methods whose declaration, step, learning or prediction is wrong in one respect."""
 
+import math
 from collections.abc import Mapping
 
 import torch
@@ -7,7 +8,7 @@ import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it
 from pydantic import ConfigDict
 from torch import Tensor
 
-from pllbench.method import Batch, Hparams, Problem, Step
+from pllbench.method import Batch, Hparams, Problem, Schedule, Step
 from tests.testing.correct_methods import Minimal
 
 
@@ -75,6 +76,14 @@ class PseudoNoClass(Minimal):
 
     def loss(self, batch: Batch) -> Step:
         return Step(super().loss(batch).loss, self.network(batch.x[0])[0].argmax(1) - 1)
+
+
+class InfiniteSchedule(Minimal):
+    """Its schedule, which no loss reads, has a pole at the middle of a run."""
+
+    @property
+    def schedules(self) -> Mapping[str, Schedule]:
+        return {"pole": lambda epoch: math.inf if epoch == 100 else 1.0}
 
 
 class PseudoColumn(Minimal):

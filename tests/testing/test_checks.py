@@ -89,6 +89,7 @@ BROKEN: dict[type[Method[Any]], set[str]] = {
     broken_steps.PseudoOutside: {STEP},
     broken_steps.PseudoNoClass: TRAINS | {STEP},
     broken_steps.PseudoColumn: TRAINS | {STEP},
+    broken_steps.InfiniteSchedule: {DECLARED},
     broken_steps.LogWithGradient: {STEP},
     broken_steps.LossOfOneElement: {STEP},
     broken_steps.WritesToProblem: {STEP, STATE, RESUMES, LABELS},  # later runs find other sets

@@ -27,9 +27,13 @@ class DisambiguationHparams(ViewHparams):
         """Balancing factor at a reference epoch (Eq. 9)."""
         return self.lambda_max * min(ramp(epoch, self.ramp_epochs), self.gamma_cap)
 
+    def co_training(self, epoch: float) -> bool:
+        """Whether the warm-up is over at a reference epoch."""
+        return epoch >= self.warmup
+
 
 def disambiguation_losses(
-    logits: Tensor, target: Tensor, candidates: Tensor, gamma: float
+    logits: Tensor, target: Tensor, candidates: Tensor, gamma: Tensor | float
 ) -> Tensor:
     """L_cc + gamma * L_rc of every view and instance, [..., V, B]: AsyCo Eqs. 5, 7 and 8.
 

@@ -6,13 +6,14 @@ for Partial Label Learning, ICLR 2022.
 Letters in shape comments: B batch, C classes, E embedding, Q queue.
 """
 
+from collections.abc import Mapping
 from typing import TypeVar
 
 import torch
 from pydantic import Field
 from torch import Tensor
 
-from pllbench.method import Hparams, Problem
+from pllbench.method import Hparams, Problem, Schedule
 from pllbench_methods.shared.confidence import ConfidenceState
 from pllbench_methods.shared.contrastive import (
     MomentumContrast,
@@ -57,9 +58,11 @@ class PrototypeContrast(ConfidenceState[P], MomentumContrast[P]):
         queue: [Q, E], keys of earlier batches; random unit rows at first.
         queue_labels: [Q], their pseudo labels; -1, which matches none, at first.
         queue_pointer: where the next key goes.
+        phi: share of the confidence that an update keeps in this epoch.
     """
 
     prototypes: Tensor
+    phi: Tensor
 
     def __init__(self, problem: Problem, hparams: P) -> None:
         super().__init__(problem, hparams)
@@ -75,10 +78,11 @@ class PrototypeContrast(ConfidenceState[P], MomentumContrast[P]):
         return ("query", "key")
 
     @property
-    def phi(self) -> float:
-        """Share of the confidence that an update keeps."""
-        progress = self.epoch / self.epochs
-        return self.hparams.phi_start + (self.hparams.phi_end - self.hparams.phi_start) * progress
+    def schedules(self) -> Mapping[str, Schedule]:
+        """What an update keeps of the confidence."""
+        start, length = self.hparams.phi_start, self.reference_epochs
+        rise = self.hparams.phi_end - start
+        return {"phi": lambda epoch: start + rise * epoch / length}
 
     def move_prototypes(self, query: Tensor, pseudo: Tensor, each: bool = False) -> None:
         """Move the prototypes towards the embeddings [B, E] of their pseudo labels [B].
