@@ -305,6 +305,13 @@ class Method(nn.Module, ABC, Generic[H]):
         """Scores [B, C] of further heads (auxiliary network, ensemble) whose accuracy is logged."""
         return {}
 
+    def predictions(self, x: Tensor) -> Mapping[str, Tensor]:
+        """Those of `predict` under the empty name, and the extra ones: what evaluation asks for.
+
+        A method whose heads share networks overrides it, to pass each of them once.
+        """
+        return {"": self.predict(x), **self.extra_predictions(x)}
+
     def fit(self, train: TrainView) -> Tensor | None:
         """Called once, where `gradient` is False: see `FittedMethod`."""
         raise NotImplementedError(f"{type(self).__name__} is trained in steps")

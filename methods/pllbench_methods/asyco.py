@@ -179,15 +179,16 @@ class AsyCo(ConfidenceMethod[AsyCoHparams]):
         """Logits / tau [B, C] of the test network."""
         if self.hparams.test_net == "disambiguation":
             return super().predict(x) / self.hparams.tau
-        return self.extra_predictions(x)[self.hparams.test_net]
+        return self.predictions(x)[""]
 
-    def extra_predictions(self, x: Tensor) -> Mapping[str, Tensor]:
-        """Scores of the auxiliary network and of the mean of both logits.
+    def predictions(self, x: Tensor) -> Mapping[str, Tensor]:
+        """Scores of the test network, of the auxiliary network, and of the mean of both logits.
 
         During the warm-up the auxiliary network is still untrained.
         """
+        main = super().predict(x) / self.hparams.tau
         if self.auxiliary is None:
-            return {}
-        main = self.network(x)[0] / self.hparams.tau
+            return {"": main}
         other = self.auxiliary(x)[0] / self.hparams.tau
-        return {"auxiliary": other, "ensemble": (main + other) / 2}
+        both = {"auxiliary": other, "ensemble": (main + other) / 2}
+        return {"": ({"disambiguation": main} | both)[self.hparams.test_net], **both}

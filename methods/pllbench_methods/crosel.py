@@ -141,9 +141,9 @@ class CroSel(Method[CroSelHparams]):
 
     def predict(self, x: Tensor) -> Tensor:
         """The mean of both networks' logits [B, C]."""
-        scores: Tensor = (self.network(x)[0] + self.peer(x)[0]) / 2
-        return scores
+        return self.predictions(x)[""]
 
-    def extra_predictions(self, x: Tensor) -> Mapping[str, Tensor]:
-        """Logits of each network."""
-        return {"network": self.network(x)[0], "peer": self.peer(x)[0]}
+    def predictions(self, x: Tensor) -> Mapping[str, Tensor]:
+        """The mean of both networks' logits, and those of each."""
+        network, peer = self.network(x)[0], self.peer(x)[0]
+        return {"": (network + peer) / 2, "network": network, "peer": peer}

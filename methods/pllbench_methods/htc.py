@@ -149,10 +149,10 @@ class HTC(ConfidenceState[HTCHparams]):
 
     def predict(self, x: Tensor) -> Tensor:
         """Scores [B, C] of the fusion, with the prior of the present confidence."""
-        head, features = self.network(x)
-        return self.fused(head, self.tail(features), self.shares())
+        return self.predictions(x)[""]
 
-    def extra_predictions(self, x: Tensor) -> Mapping[str, Tensor]:
-        """Logits of both classifiers by themselves."""
+    def predictions(self, x: Tensor) -> Mapping[str, Tensor]:
+        """Scores of the fusion, and logits of both classifiers by themselves."""
         head, features = self.network(x)
-        return {"head": head, "tail": self.tail(features)}
+        tail = self.tail(features)
+        return {"": self.fused(head, tail, self.shares()), "head": head, "tail": tail}

@@ -68,7 +68,7 @@ class SyCo(PeerMethod[DisambiguationHparams], ConfidenceState[DisambiguationHpar
         """Logits / tau [B, C] of the first network."""
         return super().predict(x) / self.hparams.tau
 
-    def extra_predictions(self, x: Tensor) -> Mapping[str, Tensor]:
-        """Scores of the second network and of the mean of both logits, as AsyCo's."""
-        peer: Tensor = self.peer(x)[0] / self.hparams.tau
-        return {"peer": peer, "ensemble": (self.predict(x) + peer) / 2}
+    def predictions(self, x: Tensor) -> Mapping[str, Tensor]:
+        """Scores of each network and of the mean of both logits, as AsyCo's."""
+        scores, peer = self.predict(x), self.peer(x)[0] / self.hparams.tau
+        return {"": scores, "peer": peer, "ensemble": (scores + peer) / 2}

@@ -144,8 +144,10 @@ def require_pure(method: Method[Any], x: Tensor) -> None:
     require(scores.shape == (len(x), NUM_CLASSES), f"its scores are {list(scores.shape)}")
     require(same(predict(method, x), scores), "two predictions of one batch differ")
     with torch.no_grad():
-        for name, extra in method.extra_predictions(x).items():
-            require(extra.shape == scores.shape, f"scores {name} are {list(extra.shape)}")
+        every = method.predictions(x)
+    require(same(every.get(""), scores), "predictions has other scores than predict")
+    for name, found in every.items():
+        require(found.shape == scores.shape, f"scores {name} are {list(found.shape)}")
     changed = difference(before, method.state_dict())
     require(changed is None, f"predicting changes {changed}")
     alone = torch.cat([predict(method, row) for row in x.split(1)])

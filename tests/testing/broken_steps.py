@@ -177,3 +177,10 @@ class CountsPredictions(Minimal):
 class ShortExtra(Minimal):
     def extra_predictions(self, x: Tensor) -> Mapping[str, Tensor]:
         return {"half": self.predict(x)[:, :2]}
+
+
+class OtherPredictions(Minimal):
+    """Evaluation would see other scores than those of `predict`."""
+
+    def predictions(self, x: Tensor) -> Mapping[str, Tensor]:
+        return {"": 2 * self.predict(x)}

@@ -102,6 +102,7 @@ BROKEN: dict[type[Method[Any]], set[str]] = {
     broken_steps.RandomScores: {PREDICTS, STATE},
     broken_steps.CountsPredictions: {PREDICTS},
     broken_steps.ShortExtra: ALL - {DECLARED, STEP, STATE, EXTREMES},
+    broken_steps.OtherPredictions: {PREDICTS},
     broken_state.PlainConfidence: {STATE, RESUMES},
     broken_state.PlainConstant: {STATE},
     broken_state.UnsavedBuffer: {STATE},
