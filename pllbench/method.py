@@ -15,7 +15,7 @@ Letters in shape comments: N training instances, B batch, C classes, V views, D 
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import ClassVar, Generic, Literal, Protocol, TypeVar
 
@@ -37,6 +37,23 @@ class Hparams(StrictModel):
     model_config = ConfigDict(use_attribute_docstrings=True)
 
 
+class BatchNorm2d(nn.BatchNorm2d):
+    """BatchNorm that can take a batch of several views, with the statistics of each by itself.
+
+    Attributes:
+        num_views: views in what comes next, one after another; 1 is BatchNorm as it is.
+    """
+
+    num_views = 1
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[V * B, channels, H, W], normalised; running statistics move once a view, in order."""
+        norm = super().forward
+        if self.num_views == 1 or not self.training:
+            return norm(x)
+        return torch.cat([norm(view) for view in x.chunk(self.num_views)])
+
+
 class Network(nn.Module):
     """An encoder and a linear classifier; made by `Problem.make_network`.
 
@@ -56,7 +73,7 @@ class Network(nn.Module):
         num_features: int,
         num_classes: int,
         *,
-        forward_mode: Literal["separate", "concat"] = "separate",
+        forward_mode: Literal["separate", "concat", "grouped"] = "separate",
         bf16: bool = False,
         channels_last: bool = False,
     ) -> None:
@@ -81,13 +98,26 @@ class Network(nn.Module):
         """Logits [V, B, C] and features [V, B, D] of several views of one batch.
 
         `separate` passes them one after another, in order, so BatchNorm sees the statistics of each
-        view by itself (as the published codes do); `concat` passes them as one batch of V * B.
+        view by itself (as the published codes do); `concat` passes them as one batch of V * B;
+        `grouped` does that, too, but for BatchNorm, so that it is `separate` up to rounding.
         """
-        if self.forward_mode == "concat":
+        if self.forward_mode == "separate":
+            outputs = [self(x) for x in xs]
+            return torch.stack([z for z, _ in outputs]), torch.stack([h for _, h in outputs])
+        with self._num_views(len(xs) if self.forward_mode == "grouped" else 1):
             logits, features = self(torch.cat(tuple(xs)))
-            return logits.unflatten(0, (len(xs), -1)), features.unflatten(0, (len(xs), -1))
-        outputs = [self(x) for x in xs]
-        return torch.stack([z for z, _ in outputs]), torch.stack([h for _, h in outputs])
+        return logits.unflatten(0, (len(xs), -1)), features.unflatten(0, (len(xs), -1))
+
+    @contextmanager
+    def _num_views(self, num: int) -> Iterator[None]:
+        norms = [module for module in self.encoder.modules() if isinstance(module, BatchNorm2d)]
+        for norm in norms:
+            norm.num_views = num
+        try:
+            yield
+        finally:
+            for norm in norms:
+                norm.num_views = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,8 +53,9 @@ class TrainSpec(StrictModel):
 
     network: NetworkName = "linear"
     """Encoder before the linear classifier."""
-    forward: Literal["separate", "concat"] = "separate"
-    """Pass the views of a batch one by one (BatchNorm statistics per view) or together."""
+    forward: Literal["separate", "concat", "grouped"] = "separate"
+    """Pass the views of a batch one by one, together, or together but for BatchNorm, whose
+    statistics are then those of each view, as they are one by one."""
     epochs: int = Field(default=200, ge=1, le=LARGEST)
     """Passes over the training set."""
     batch_size: int = Field(default=64, ge=1, le=LARGEST)

@@ -57,6 +57,40 @@ def test_batchnorm_sees_each_view_by_itself_or_all_together() -> None:
     assert means[1] == pytest.approx([-1.0, 1.0], abs=1e-4)
 
 
+def convolutions(mode: str) -> Network:
+    """A network with BatchNorm layers, the same at every call."""
+    torch.manual_seed(0)
+    return make_network(TrainSpec.parse({"network": "small_cnn", "forward": mode}), (3, 16, 16), 4)
+
+
+def test_grouped_views_are_those_of_one_by_one_and_so_are_running_statistics() -> None:
+    xs = [3 * i + torch.randn(5, 3, 16, 16) for i in range(3)]
+    apart, grouped, together = (convolutions(mode) for mode in ("separate", "grouped", "concat"))
+    for _ in range(2):
+        expected, found = apart.views(xs), grouped.views(xs)
+        torch.testing.assert_close(found, expected)
+        for logits, _ in (expected, found):
+            logits.square().mean().backward()
+    torch.testing.assert_close(dict(grouped.state_dict()), dict(apart.state_dict()))
+    for p, q in zip(grouped.parameters(), apart.parameters(), strict=True):
+        torch.testing.assert_close(p.grad, q.grad)
+    assert not torch.allclose(together.views(xs)[0], expected[0], rtol=0.01, atol=0.01)
+    numbers = [n for name, n in grouped.state_dict().items() if name.endswith("tracked")]
+    assert [int(n) for n in numbers] == [6, 6, 6]  # three views, two steps
+
+
+def test_grouping_ends_with_the_views() -> None:
+    found = convolutions("grouped")
+    x = torch.randn(6, 3, 16, 16)
+    found.views([x[:3], x[3:]])
+    other = convolutions("grouped")
+    other.load_state_dict(found.state_dict())
+    other.forward_mode = "separate"
+    torch.testing.assert_close(found(x), other(x), rtol=0, atol=0)
+    copied = copy.deepcopy(found)
+    torch.testing.assert_close(copied.views([x[:3], x[3:]]), found.views([x[:3], x[3:]]))
+
+
 def test_bf16_runs_inside_and_leaves_as_float32() -> None:
     x = torch.randn(5, 6)
     exact, _ = mlp()(x)
