@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
+    BeforeValidator,
     Field,
     model_validator,
 )
@@ -41,6 +42,16 @@ Process = Literal[
 ]
 Policy = Literal["force", "free", "resample"]
 AugmentPolicy = Literal["extended", "standard25", "svhn"]
+
+
+def _no_number(value: object) -> object:
+    """True is 1 to Python, and so to a Literal."""
+    if isinstance(value, (bool, str)):
+        return value
+    raise ValueError(f"must be true, false or a word, got {value!r}")
+
+
+Compile = Annotated[Literal[False, True, "step"], BeforeValidator(_no_number)]
 
 LARGEST = 10**9
 """Upper bound of numbers among the settings: no run needs more; float32 and int64 hold it."""
@@ -71,11 +82,14 @@ class TrainSpec(StrictModel):
     milestones: tuple[Annotated[float, Field(gt=0, le=1)], ...] = (0.5, 0.75)
     """Shares of the run at which a multistep schedule drops: 100 and 150 of 200 epochs."""
     precision: Literal["float32", "bf16"] = "float32"
-    """bf16: networks run under bfloat16 autocast; losses stay float32."""
+    """float32, where the convolutions of a GPU may round to TF32, as is torch's default; bf16:
+    networks run under bfloat16 autocast, losses stay float32."""
     channels_last: bool = False
     """Memory format of images inside networks; faster on GPUs with bf16."""
-    compile: bool = False
-    """Compile the encoders with torch.compile; methods' losses never are."""
+    compile: Compile = False
+    """torch.compile: true compiles the encoders, step a method's loss with its gradient."""
+    graph: bool = False
+    """Replay the steps of an epoch from a CUDA graph; needs a GPU."""
 
 
 FITTED = TrainSpec(epochs=1)

@@ -144,7 +144,7 @@ def test_no_step_waits_for_the_device(cls: type[Method[Any]], epoch: int) -> Non
     method = make(cls, problem).to("meta")
     method.epoch = epoch
     batch = moved(next(random_batches(method, candidates)), "meta")
-    step = take_gradient(method, batch, SGD(method.parameters(), 0.1))
+    step = take_gradient(method.loss, batch, SGD(method.parameters(), 0.1))
     with torch.no_grad():
         method.after_step(batch)
     assert step.loss.device.type == "meta"

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it by
@@ -76,6 +77,22 @@ class PseudoNoClass(Minimal):
 
     def loss(self, batch: Batch) -> Step:
         return Step(super().loss(batch).loss, self.network(batch.x[0])[0].argmax(1) - 1)
+
+
+class OtherwiseCompiled(Minimal):
+    """A compiler sees another loss than Python does."""
+
+    def loss(self, batch: Batch) -> Step:
+        step = super().loss(batch)
+        return replace(step, loss=2 * step.loss) if torch.compiler.is_compiling() else step
+
+
+class AsksForItsLoss(Minimal):
+    """A step of a GPU waits here until the loss is known."""
+
+    def loss(self, batch: Batch) -> Step:
+        step = super().loss(batch)
+        return replace(step, loss=step.loss if step.loss.item() > 0 else 0 * step.loss)
 
 
 class InfiniteSchedule(Minimal):

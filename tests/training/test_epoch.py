@@ -136,3 +136,23 @@ def test_schedules_are_set_for_every_epoch_and_have_columns() -> None:
     assert found["loss"].tolist() == [0, 20, 40, 60, 80]
     assert found["schedule_height"].tolist() == [0, 20, 40, 60, 80]
     assert found["schedule_up"].tolist() == [0, 0, 0, 1, 1]
+
+
+class Determined(Mean):
+    """Notes what cuDNN is asked for."""
+
+    def loss(self, batch: Batch) -> Step:
+        self.asked = (torch.backends.cudnn.deterministic, torch.backends.cudnn.benchmark)
+        return super().loss(batch)
+
+
+def test_cudnn_gives_equal_results_in_a_run_and_is_left_as_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(torch.backends.cudnn, "deterministic", False)
+    monkeypatch.setattr(torch.backends.cudnn, "benchmark", True)
+    method = train(toy_spec(Determined, epochs=1), Determined, toy_task(20)).method
+    assert isinstance(method, Determined)
+    assert method.asked == (True, False)
+    assert not torch.backends.cudnn.deterministic
+    assert torch.backends.cudnn.benchmark
