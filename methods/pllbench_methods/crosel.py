@@ -16,7 +16,7 @@ import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it
 from pydantic import Field
 from torch import Tensor
 
-from pllbench.method import Batch, Hparams, Method, Network, Problem, Step, TrainView
+from pllbench.method import Batch, Hparams, Method, Network, Problem, Schedule, Step, TrainView
 from pllbench_methods.shared.confidence import restrict
 from pllbench_methods.shared.losses import log_candidate_prob
 from pllbench_methods.shared.mixup import mixup_cross_entropy
@@ -48,6 +48,7 @@ class CroSel(Method[CroSelHparams]):
         runs: [2, N], for how many epochs it has been the same.
         peaks: [2, memory, N], the largest probabilities of the last epochs, newest last.
         selected: [2, N], whether a network has selected the instance for this epoch.
+        warming_up: whether both networks train by CC in this epoch.
     """
 
     hparams_type = CroSelHparams
@@ -58,6 +59,7 @@ class CroSel(Method[CroSelHparams]):
     runs: Tensor
     peaks: Tensor
     selected: Tensor
+    warming_up: bool
 
     def __init__(self, problem: Problem, hparams: CroSelHparams) -> None:
         super().__init__(problem, hparams)
@@ -73,6 +75,12 @@ class CroSel(Method[CroSelHparams]):
     def views(self) -> tuple[str, ...]:
         """The weak and the strong view."""
         return ("weak", "strong")
+
+    @property
+    def schedules(self) -> Mapping[str, Schedule]:
+        """The warm-up."""
+        warmup = self.hparams.warmup
+        return {"warming_up": lambda epoch: epoch < warmup}
 
     def on_epoch_start(self, train: TrainView) -> None:
         """Remember what both networks predict after the last epoch, and select."""
@@ -100,7 +108,7 @@ class CroSel(Method[CroSelHparams]):
 
     def loss(self, batch: Batch) -> Step:
         """CC in the warm-up, then the peer's labels and co-mix, for both networks."""
-        if self.reference_epoch < self.hparams.warmup:
+        if self.warming_up:
             return self.warmup_loss(batch)
         weight = self.hparams.cr_weight * (1 - self.selected.float().mean())
         first, target = self.network_loss(self.network, batch, 1, weight)

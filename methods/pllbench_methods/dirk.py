@@ -8,6 +8,7 @@ The teacher starts as a copy of the student; the released one is another random 
 Letters in shape comments: B batch, C classes, E embedding, Q queue, P = 2 B + Q contrast pool.
 """
 
+from collections.abc import Mapping
 from typing import Literal
 
 import torch
@@ -15,7 +16,7 @@ import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it
 from pydantic import Field
 from torch import Tensor
 
-from pllbench.method import Batch, Hparams, Problem, Step
+from pllbench.method import Batch, Hparams, Problem, Schedule, Step
 from pllbench_methods.shared.confidence import restrict
 from pllbench_methods.shared.contrastive import (
     Encoder,
@@ -76,6 +77,7 @@ class DIRK(MomentumContrast[DIRKHparams]):
         queue_labels: DIRK-REF: [Q], their pseudo labels; -1, which matches none, at first.
         queue_targets: DIRK-REF: [Q, C], their rectified distributions.
         queue_pointer: DIRK-REF: where the next entry goes.
+        refining: DIRK-REF: whether the contrast uses targets in this epoch.
     """
 
     hparams_type = DIRKHparams
@@ -84,6 +86,7 @@ class DIRK(MomentumContrast[DIRKHparams]):
     year = 2024
     venue = "AAAI"
     queue_targets: Tensor
+    refining: bool
 
     def __init__(self, problem: Problem, hparams: DIRKHparams) -> None:
         super().__init__(problem, hparams)
@@ -100,6 +103,12 @@ class DIRK(MomentumContrast[DIRKHparams]):
     def views(self) -> tuple[str, ...]:
         """The view that is taught; with the contrast, the teacher's and the student's before it."""
         return ("query", "key", "strong") if self.hparams.ref_weight > 0 else ("strong",)
+
+    @property
+    def schedules(self) -> Mapping[str, Schedule]:
+        """The start of the refined contrast."""
+        start = self.hparams.ref_start
+        return {"refining": lambda epoch: epoch >= start} if self.hparams.ref_weight > 0 else {}
 
     def loss(self, batch: Batch) -> Step:
         """Cross entropy with the rectified distribution, whose argmax is the pseudo label."""
@@ -126,7 +135,7 @@ class DIRK(MomentumContrast[DIRKHparams]):
         The paper asks for a common candidate besides. Rows of one pseudo label have that.
         """
         hparams = self.hparams
-        if self.reference_epoch < hparams.ref_start:
+        if not self.refining:
             return instance_contrast(query, key, self.queue.clone(), hparams.temperature)
         pool = torch.cat([query, key, self.queue])  # [P, E]
         labels = torch.cat([pseudo, pseudo, self.queue_labels])  # [P]

@@ -6,12 +6,14 @@ for Robust Partial Label Learning, TPAMI 2024. The order of a step is that of th
 Letters in shape comments: B batch, C classes, E embedding, Q queue, P = 2 B + Q contrast pool.
 """
 
+from collections.abc import Mapping
+
 import torch
 import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it by
 from pydantic import Field
 from torch import Tensor
 
-from pllbench.method import Batch, Problem, Step, TrainView
+from pllbench.method import Batch, Problem, Schedule, Step, TrainView
 from pllbench_methods.shared.confidence import restrict
 from pllbench_methods.shared.contrastive import contrast_losses, instance_contrast
 from pllbench_methods.shared.losses import soft_cross_entropy
@@ -51,6 +53,8 @@ class PiCOPlus(PrototypeContrast[PiCOPlusHparams]):
         distance: [N], minus the cosine of an embedding and the prototype of its best candidate.
         reliable: [N], whether an instance is among the nearest of the last epoch; all at first.
         queue_reliable: [Q], the same of the queue's entries.
+        disambiguating: whether the warm-up is over in this epoch.
+        attracting: whether unreliable instances attract their neighbours.
     """
 
     hparams_type = PiCOPlusHparams
@@ -62,6 +66,8 @@ class PiCOPlus(PrototypeContrast[PiCOPlusHparams]):
     distance: Tensor
     reliable: Tensor
     queue_reliable: Tensor
+    disambiguating: bool
+    attracting: bool
 
     def __init__(self, problem: Problem, hparams: PiCOPlusHparams) -> None:
         super().__init__(problem, hparams)
@@ -72,9 +78,14 @@ class PiCOPlus(PrototypeContrast[PiCOPlusHparams]):
         self.register_buffer("queue_reliable", unseen)
 
     @property
-    def disambiguating(self) -> bool:
-        """Whether the warm-up is over."""
-        return self.reference_epoch >= self.hparams.proto_start
+    def schedules(self) -> Mapping[str, Schedule]:
+        """PiCO's, the end of the warm-up, and the start of the neighbours."""
+        hparams = self.hparams
+        return {
+            **super().schedules,
+            "disambiguating": lambda epoch: epoch >= hparams.proto_start,
+            "attracting": lambda epoch: epoch >= hparams.knn_start,
+        }
 
     def on_epoch_start(self, train: TrainView) -> None:  # noqa: ARG002 - the contract's
         """Select the nearest instances as reliable."""
@@ -145,7 +156,7 @@ class PiCOPlus(PrototypeContrast[PiCOPlusHparams]):
         trusted = torch.cat([reliable, reliable, self.queue_reliable])  # [P]
         positive = (pseudo[:, None] == labels) & trusted & reliable[:, None]  # [B, P]
         anchor_weights = torch.ones_like(reliable, dtype=torch.float32)
-        if self.reference_epoch >= hparams.knn_start:
+        if self.attracting:
             count = min(hparams.num_neighbours, len(pool))
             near = (query.detach() @ pool.detach().T).topk(count).indices  # [B, count]
             neighbours = torch.zeros_like(positive).scatter(1, near, True)

@@ -12,6 +12,7 @@ samples.
 
 import itertools
 import math
+from collections.abc import Mapping
 from typing import Literal
 
 import torch
@@ -20,7 +21,7 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.distributions import Dirichlet, Gamma, kl_divergence
 
-from pllbench.method import Batch, Hparams, Problem, Step, TrainView
+from pllbench.method import Batch, Hparams, Problem, Schedule, Step, TrainView
 from pllbench_methods.shared.confidence import ConfidenceState, restrict
 from pllbench_methods.shared.losses import soft_cross_entropy
 from pllbench_methods.shared.training_set import nearest_neighbours, plain_outputs
@@ -116,6 +117,7 @@ class VALEN(ConfidenceState[VALENHparams]):
         confidence: [N, C], the network's probabilities on the candidates at its last step.
         neighbours: [N, K], rows of the graph's neighbours; each row itself at first.
         ready: whether the warm-up has been handed over.
+        enhancing: whether the warm-up is over in this epoch.
         encoder: code: the inference model.
         decoder: code: reconstructs the instance from a draw.
         distribution: code: [N, C], what the network learns from.
@@ -135,6 +137,7 @@ class VALEN(ConfidenceState[VALENHparams]):
     distribution: Tensor
     candidates: Tensor
     features: Tensor
+    enhancing: bool
 
     def __init__(self, problem: Problem, hparams: VALENHparams) -> None:
         super().__init__(problem, hparams)
@@ -159,9 +162,10 @@ class VALEN(ConfidenceState[VALENHparams]):
             self.register_buffer("features", torch.zeros(num_rows, width, device=device))
 
     @property
-    def enhancing(self) -> bool:
-        """Whether the warm-up is over."""
-        return self.reference_epoch >= self.hparams.warmup
+    def schedules(self) -> Mapping[str, Schedule]:
+        """The end of the warm-up."""
+        warmup = self.hparams.warmup
+        return {"enhancing": lambda epoch: epoch >= warmup}
 
     def on_epoch_start(self, train: TrainView) -> None:
         """Make the graph: once, after the warm-up (code), or before every epoch (paper)."""

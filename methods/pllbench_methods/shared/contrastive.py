@@ -42,7 +42,11 @@ class Encoder(nn.Module):
 
 
 def updated_prototypes(
-    prototypes: Tensor, embeddings: Tensor, pseudo: Tensor, momentum: float, each: bool = False
+    prototypes: Tensor,
+    embeddings: Tensor,
+    pseudo: Tensor,
+    momentum: Tensor | float,
+    each: bool = False,
 ) -> Tensor:
     """Moving averages of the embeddings by pseudo label, in batch order, unit rows [C, E].
 
