@@ -21,6 +21,7 @@ from pllbench_methods.shared.confidence import restrict
 from pllbench_methods.shared.losses import log_candidate_prob
 from pllbench_methods.shared.mixup import mixup_cross_entropy
 from pllbench_methods.shared.selection import mean_over
+from pllbench_methods.shared.softmax import softmax
 
 
 class CroSelHparams(Hparams):
@@ -89,7 +90,7 @@ class CroSel(Method[CroSelHparams]):
         self.eval()
         for batch in train.batches():
             for number, network in enumerate((self.network, self.peer)):
-                self.remember(number, network(batch.x[0])[0].softmax(1), batch)
+                self.remember(number, softmax(network(batch.x[0])[0]), batch)
         self.train()
 
     def remember(self, number: int, probs: Tensor, batch: Batch) -> None:
@@ -141,7 +142,7 @@ class CroSel(Method[CroSelHparams]):
         labelled = mean_over(chosen, losses)
         with torch.no_grad():
             swapped = network(torch.cat([strong, weak]))[0]  # [2 B, C]
-            target = restrict(swapped, batch.candidates.repeat(2, 1)).softmax(1)
+            target = softmax(restrict(swapped, batch.candidates.repeat(2, 1)))
         both = torch.cat([weak, strong])
         alpha = self.hparams.mixup_alpha
         mixed = mixup_cross_entropy(lambda x: network(x)[0], both, target, alpha)

@@ -16,6 +16,7 @@ from torch import Tensor
 from pllbench.method import Batch, Hparams, Method, Problem, Schedule, Step
 from pllbench_methods.shared.confidence import restrict, uniform_confidence
 from pllbench_methods.shared.losses import soft_cross_entropy
+from pllbench_methods.shared.softmax import log_softmax, softmax
 
 
 class DASMHparams(Hparams):
@@ -61,13 +62,13 @@ class DASM(Method[DASMHparams]):
     def loss(self, batch: Batch) -> Step:
         """Mean over both views; the weak view's confidence, as a target, is the pseudo label."""
         logits, _ = self.network.views(batch.x)  # [2, B, C]
-        target = restrict(logits.detach(), batch.candidates).softmax(-1)  # [2, B, C]
+        target = softmax(restrict(logits.detach(), batch.candidates))  # [2, B, C]
         if self.stored is not None:
             fresh, target = target, self.stored[:, batch.index]
             self.stored[:, batch.index] = fresh
         if self.warming_up:
             target = uniform_confidence(batch.candidates).expand_as(target)
-        losses = soft_cross_entropy(logits.log_softmax(-1), target.flip(0))  # [2, B]
+        losses = soft_cross_entropy(log_softmax(logits), target.flip(0))  # [2, B]
         return Step(losses.mean(), target[0].argmax(-1))
 
     def predict(self, x: Tensor) -> Tensor:

@@ -26,6 +26,7 @@ from pllbench_methods.shared.contrastive import (
 )
 from pllbench_methods.shared.losses import soft_cross_entropy
 from pllbench_methods.shared.queues import queue_places
+from pllbench_methods.shared.softmax import log_softmax, softmax
 
 
 class DIRKHparams(Hparams):
@@ -56,7 +57,7 @@ def rectify(logits: Tensor, candidates: Tensor) -> Tensor:
     least candidate's weight 1 / p(Y) times that of the greatest non-candidate; it is a sigmoid of
     logs, since p(Y) may underflow.
     """
-    log_probs = logits.log_softmax(1)
+    log_probs = log_softmax(logits)
     full = candidates.all(1, keepdim=True)
     inside = restrict(log_probs, candidates)
     outside = restrict(log_probs, ~candidates | full)  # of a full set, its share is 0
@@ -64,7 +65,7 @@ def rectify(logits: Tensor, candidates: Tensor) -> Tensor:
     greatest = outside.amax(1, keepdim=True)
     share = (greatest - outside.logsumexp(1, keepdim=True) - least).sigmoid()
     share = torch.where(full, 1.0, share)
-    return share * inside.softmax(1) + (1 - share) * outside.softmax(1)
+    return share * softmax(inside) + (1 - share) * softmax(outside)
 
 
 class DIRK(MomentumContrast[DIRKHparams]):
@@ -119,7 +120,7 @@ class DIRK(MomentumContrast[DIRKHparams]):
             pseudo = restrict(target, batch.candidates).argmax(1)  # ties are the candidates'
         query = self.query(batch.x[1])[1] if contrasting else None
         logits = self.query.network(batch.x[-1])[0]  # [B, C]
-        loss = soft_cross_entropy(logits.log_softmax(1), target).mean()
+        loss = soft_cross_entropy(log_softmax(logits), target).mean()
         if query is not None and key is not None:
             contrast = self.contrast(query, key, target, pseudo)
             loss = loss + self.hparams.ref_weight * contrast

@@ -21,6 +21,7 @@ from pllbench_methods.shared.confidence import ConfidenceState, restrict
 from pllbench_methods.shared.losses import soft_cross_entropy
 from pllbench_methods.shared.schedules import ramp
 from pllbench_methods.shared.selection import mean_over, mix_chosen, smallest_by_class
+from pllbench_methods.shared.softmax import log_softmax, softmax
 
 
 class HTCHparams(Hparams):
@@ -119,7 +120,7 @@ class HTC(ConfidenceState[HTCHparams]):
             tail: those of the tail classifier.
             prior: [C].
         """
-        first, second = adjusted(head, prior, 1.0).softmax(1), tail.softmax(1)
+        first, second = softmax(adjusted(head, prior, 1.0)), softmax(tail)
         attended = F.leaky_relu(self.attention(torch.cat([first, second], 1)))
         weights = F.normalize(attended.softmax(1), dim=1)  # [B, 2], of norm 1
         return weights[:, :1] * first + weights[:, 1:] * second
@@ -129,15 +130,15 @@ class HTC(ConfidenceState[HTCHparams]):
         head, features = self.network.views(batch.x)  # [2, B, C], [2, B, D]
         tail = self.tail(features)  # [2, B, C]
         target = self.target(batch.index)  # [B, C]
-        rare = adjusted(head[0].detach(), self.prior, self.hparams.tau).softmax(1)  # [B, C]
-        loss = soft_cross_entropy(head[0].log_softmax(1), target).mean()
-        loss = loss + soft_cross_entropy(tail[0].log_softmax(1), target).mean()
+        rare = softmax(adjusted(head[0].detach(), self.prior, self.hparams.tau))  # [B, C]
+        loss = soft_cross_entropy(log_softmax(head[0]), target).mean()
+        loss = loss + soft_cross_entropy(log_softmax(tail[0]), target).mean()
         if self.choosing:
             loss = loss + self.chosen_loss(batch.x[0], head, target, "head")
             loss = loss + self.chosen_loss(batch.x[0], tail, rare, "tail")
         scores = self.fused(head[0].detach(), tail[0].detach(), self.prior)
-        loss = loss + self.fusion_weight * soft_cross_entropy(scores.log_softmax(1), target).mean()
-        fresh = restrict(tail[0].detach(), batch.candidates).softmax(1)
+        loss = loss + self.fusion_weight * soft_cross_entropy(log_softmax(scores), target).mean()
+        fresh = softmax(restrict(tail[0].detach(), batch.candidates))
         self.renew(batch.index, target.lerp(fresh, 1 - self.hparams.momentum))
         return Step(loss, target.argmax(1))
 
@@ -153,14 +154,14 @@ class HTC(ConfidenceState[HTCHparams]):
             side: which classifier it is.
         """
         shares = self.prior if side == "head" else torch.full_like(self.prior, 1 / len(self.prior))
-        losses = soft_cross_entropy(logits.log_softmax(-1), labels)  # [2, B]
+        losses = soft_cross_entropy(log_softmax(logits), labels)  # [2, B]
         counts = len(labels) * self.alpha * shares
         chosen = smallest_by_class(losses[0].detach(), labels.argmax(1), counts)  # [B]
         x, mixed_labels = mix_chosen(weak, labels, chosen, self.hparams.mixup_alpha)
         mixed_logits, features = self.network(x)
         if side == "tail":
             mixed_logits = self.tail(features)
-        mixed_losses = soft_cross_entropy(mixed_logits.log_softmax(1), mixed_labels)
+        mixed_losses = soft_cross_entropy(log_softmax(mixed_logits), mixed_labels)
         return self.eta * (mean_over(chosen, losses[1]) + mixed_losses.mean())
 
     def predict(self, x: Tensor) -> Tensor:

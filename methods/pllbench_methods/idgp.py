@@ -18,6 +18,7 @@ from pllbench.method import Batch, ParamGroup, Problem, Schedule, Step
 from pllbench_methods.shared.confidence import ConfidenceMethod, confidence, restrict
 from pllbench_methods.shared.losses import kl_divergence, soft_cross_entropy
 from pllbench_methods.shared.schedules import ramp
+from pllbench_methods.shared.softmax import log_softmax, softmax
 from pllbench_methods.shared.views import ViewHparams
 
 
@@ -73,7 +74,7 @@ def generation_weights(scores: Tensor, pseudo: Tensor, candidates: Tensor) -> Te
         candidates: [B, C].
     """
     chosen = F.one_hot(pseudo, scores.shape[-1]).bool()  # [B, C]
-    return restrict(torch.where(chosen, scores, -scores), candidates).softmax(-1)
+    return softmax(restrict(torch.where(chosen, scores, -scores), candidates))
 
 
 class IDGP(ConfidenceMethod[IDGPHparams]):
@@ -129,14 +130,14 @@ class IDGP(ConfidenceMethod[IDGPHparams]):
         target, occurrence = self.target(batch.index), self.occurrence[batch.index]  # [B, C]
         if not self.classifier_ready:
             scores = self.classifier_scores(batch)
-            losses = soft_cross_entropy(scores.log_softmax(-1), target)
+            losses = soft_cross_entropy(log_softmax(scores), target)
         elif not self.generator_ready:
             losses = set_losses(self.generator_scores(batch), occurrence)
         else:
             scores, marks = self.classifier_scores(batch), self.generator_scores(batch)
             losses = self.joint_losses(scores, marks, batch.candidates, (target, occurrence))
             # Consistency is that of the networks without their temperatures.
-            probs = (scores * hparams.classifier_temperature).log_softmax(-1)
+            probs = log_softmax(scores * hparams.classifier_temperature)
             marked = F.logsigmoid(marks * hparams.generator_temperature)
             divergence = kl_divergence(target, probs) + kl_divergence(occurrence, marked)
             losses = losses + self.consistency_weight * divergence
@@ -150,7 +151,7 @@ class IDGP(ConfidenceMethod[IDGPHparams]):
         What one network gives the other carries no gradient.
         """
         hparams, (target, occurrence) = self.hparams, targets
-        log_probs = scores.log_softmax(-1)  # [V, B, C]
+        log_probs = log_softmax(scores)  # [V, B, C]
         guide = generation_weights(marks.detach(), target.argmax(1), candidates)
         fit = confidence(scores[:, None], candidates)  # [V, B, C], of each view by itself
         guided = soft_cross_entropy(F.logsigmoid(-marks), fit)

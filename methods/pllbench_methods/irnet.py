@@ -20,6 +20,7 @@ from pllbench.method import Batch, Problem, Schedule, Step, TrainView
 from pllbench_methods.shared.confidence import restrict
 from pllbench_methods.shared.losses import soft_cross_entropy
 from pllbench_methods.shared.prototypes import PrototypeContrast, PrototypeHparams
+from pllbench_methods.shared.softmax import log_softmax, softmax
 
 TARGET_FLOOR = 1e-4
 """Floor of the target in the symmetric loss; its log is what the reverse cross entropy costs."""
@@ -136,14 +137,14 @@ class IRNet(PrototypeContrast[IRNetHparams]):
             inside = batch.candidates.gather(1, logits.argmax(1, keepdim=True))
             self.signal[self.epoch] += inside.sum() / len(self.sets)
             pseudo = restrict(logits, sets).argmax(1)  # [B]
-            first = (query @ self.prototypes.T).softmax(1)  # [B, C], before the batch changes them
+            first = softmax(query @ self.prototypes.T)  # [B, C], before the batch changes them
             self.move_prototypes(query, pseudo)
             key = self.key_embeddings(batch.x[1])  # [B, E]
             target = self.target(index)  # [B, C]
             if self.disambiguating:
                 nearest = restrict(first, sets).argmax(1)
                 target = self.move_confidence(index, F.one_hot(nearest, sets.shape[1]).float())
-        log_probs = logits.log_softmax(1)
+        log_probs = log_softmax(logits)
         if hparams.cls_loss == "sce":
             weights = hparams.ce_weight, hparams.rce_weight
             loss = symmetric_cross_entropy(log_probs, target, *weights).mean()
@@ -152,7 +153,7 @@ class IRNet(PrototypeContrast[IRNetHparams]):
         loss = loss + hparams.cont_weight * self.label_contrast(query, key, pseudo)
         if self.may_correct:
             with torch.no_grad():
-                second = (self.query(batch.x[2])[1] @ self.prototypes.T).softmax(1)
+                second = softmax(self.query(batch.x[2])[1] @ self.prototypes.T)
                 self.correct(index, first, second)
         self.enqueue(key, pseudo)
         size = self.sets[index].sum(1).float().mean()

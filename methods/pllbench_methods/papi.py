@@ -19,6 +19,7 @@ from pllbench_methods.shared.contrastive import Encoder, updated_prototypes
 from pllbench_methods.shared.losses import kl_divergence, soft_cross_entropy
 from pllbench_methods.shared.mixup import draw_partners, draw_share, mix
 from pllbench_methods.shared.schedules import ramp
+from pllbench_methods.shared.softmax import log_softmax, softmax
 
 
 class PaPiHparams(Hparams):
@@ -127,10 +128,10 @@ class PaPi(ConfidenceState[PaPiHparams]):
             plain, predicted = embeddings[:2].flatten(0, 1), inside.argmax(-1).flatten()
             moved = updated_prototypes(prototypes, plain, predicted, self.proto_momentum)
             self.prototypes.copy_(moved)
-        target = self.target(batch.index).lerp(inside[0].softmax(-1), 1 - self.phi)
+        target = self.target(batch.index).lerp(softmax(inside[0]), 1 - self.phi)
         self.renew(batch.index, target)
-        classified = soft_cross_entropy(logits[0].log_softmax(-1), target).mean()
-        log_probs = (embeddings[2:] @ prototypes.T / hparams.temperature).log_softmax(-1)
+        classified = soft_cross_entropy(log_softmax(logits[0]), target).mean()
+        log_probs = log_softmax(embeddings[2:] @ prototypes.T / hparams.temperature)
         aligned = alignment(log_probs, target, partners, share).mean(-1).sum()
         return Step(classified + self.alignment_weight * aligned, target.argmax(-1))
 

@@ -21,6 +21,7 @@ from pllbench_methods.shared.mixup import mixup_cross_entropy
 from pllbench_methods.shared.prototypes import PrototypeContrast, PrototypeHparams
 from pllbench_methods.shared.queues import queue_places
 from pllbench_methods.shared.selection import mean_over
+from pllbench_methods.shared.softmax import log_softmax, softmax
 
 
 class PiCOPlusHparams(PrototypeHparams):
@@ -114,9 +115,9 @@ class PiCOPlus(PrototypeContrast[PiCOPlusHparams]):
                 nearest = restrict(similarity, candidates).argmax(1)
                 weights = F.one_hot(nearest, target.shape[1]).float()
                 target = self.move_confidence(index, weights)
-                guess = (similarity / hparams.guess_temperature).softmax(1)
+                guess = softmax(similarity / hparams.guess_temperature)
                 target = torch.where(reliable[:, None], target, guess)
-        losses = soft_cross_entropy(logits.log_softmax(1), target)  # [B]
+        losses = soft_cross_entropy(log_softmax(logits), target)  # [B]
         if self.disambiguating:
             loss = self.classification(batch.x[0], losses, target, reliable)
             loss = loss + self.contrast(query, key, pseudo, reliable)

@@ -17,6 +17,7 @@ from pllbench.method import Batch, Hparams, Problem, Schedule, Step
 from pllbench_methods.shared.confidence import ConfidenceState, confidence
 from pllbench_methods.shared.losses import kl_divergence, non_candidate_losses
 from pllbench_methods.shared.mixup import draw_larger_share, draw_partners, mix
+from pllbench_methods.shared.softmax import log_softmax
 
 
 class RECORDSHparams(Hparams):
@@ -40,7 +41,7 @@ def corr_loss(logits: Tensor, target: Tensor, candidates: Tensor) -> Tensor:
         target: weights of the candidates [B, C].
         candidates: [B, C].
     """
-    consistency = kl_divergence(target.expand_as(logits), logits.log_softmax(-1))  # [V, B]
+    consistency = kl_divergence(target.expand_as(logits), log_softmax(logits))  # [V, B]
     return (non_candidate_losses(logits, candidates) + consistency).mean(-1).sum()
 
 
@@ -82,7 +83,7 @@ class RECORDS(ConfidenceState[RECORDSHparams]):
     def log_bias(self) -> Tensor:
         """Log probabilities [C] of the classifier at the mean features, without gradient."""
         logits: Tensor = self.network.classifier(self.mean_features)
-        return logits.detach().log_softmax(-1)
+        return log_softmax(logits.detach())
 
     def loss(self, batch: Batch) -> Step:
         """CORR, with mixup where asked for; the stored confidence is the pseudo label."""

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from pllbench.method import Batch, Hparams, Problem, Schedule, Step
 from pllbench_methods.shared.confidence import ConfidenceState, confidence
 from pllbench_methods.shared.losses import kl_divergence, non_candidate_losses
+from pllbench_methods.shared.softmax import log_softmax
 
 
 class WSCHparams(Hparams):
@@ -114,7 +115,7 @@ class WSC(ConfidenceState[WSCHparams]):
         _, first, second = rows.chunk(3)
         target = self.target(batch.index)  # [B, C]
         supervised = non_candidate_losses(logits[0], batch.candidates).mean()
-        consistency = kl_divergence(target.expand_as(logits), logits.log_softmax(-1)).mean(-1).sum()
+        consistency = kl_divergence(target.expand_as(logits), log_softmax(logits)).mean(-1).sum()
         contrast = spectral_loss(first, second, target, hparams)
         renewing = logits[:1] if hparams.refresh == "weak" else logits
         self.renew(batch.index, confidence(renewing, batch.candidates))

@@ -12,6 +12,7 @@ import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it
 from torch import Tensor
 
 from pllbench_methods.shared.confidence import restrict
+from pllbench_methods.shared.softmax import log_softmax
 
 
 def log_candidate_prob(logits: Tensor, candidates: Tensor) -> Tensor:
@@ -25,7 +26,7 @@ def log_complement(logits: Tensor) -> Tensor:
     The largest p of a row is summed over the other classes; all others are at most 1/2, where
     log1p is accurate.
     """
-    log_probs = logits.log_softmax(-1)
+    log_probs = log_softmax(logits)
     top = log_probs.argmax(-1, keepdim=True)  # [..., B, 1]
     log_others = log_probs.scatter(-1, top, -math.inf).logsumexp(-1, keepdim=True)  # [..., B, 1]
     probs = log_probs.exp().scatter(-1, top, 0.0)

@@ -13,18 +13,18 @@ SHORT = 16
 
 
 def log_softmax(logits: Tensor) -> Tensor:
-    """Log probabilities [..., B, C]."""
+    """Log probabilities [..., C]."""
     if _short(logits):
         return logits.mT.log_softmax(-2).mT
     return logits.log_softmax(-1)
 
 
 def softmax(logits: Tensor) -> Tensor:
-    """Probabilities [..., B, C]."""
+    """Probabilities [..., C]."""
     if _short(logits):
         return logits.mT.softmax(-2).mT
     return logits.softmax(-1)
 
 
 def _short(logits: Tensor) -> bool:
-    return logits.shape[-1] < SHORT and not logits.is_cuda
+    return logits.ndim > 1 and logits.shape[-1] < SHORT and not logits.is_cuda

@@ -14,7 +14,7 @@ functions = pytest.mark.parametrize(
 
 @functions
 @pytest.mark.parametrize("num_classes", [1, 2, 10, SHORT - 1, SHORT, 40])
-@pytest.mark.parametrize("shape", [(1,), (7,), (3, 7), (2, 3, 7)])
+@pytest.mark.parametrize("shape", [(), (1,), (7,), (3, 7), (2, 3, 7)])
 def test_values_and_gradients_are_torchs(
     function: object, theirs: object, num_classes: int, shape: tuple[int, ...]
 ) -> None:
