@@ -20,8 +20,11 @@ from pydantic import (
 
 from pllbench.validation import JsonOptions, StrictModel
 
-CORE_VERSION = 1
-"""Bumped whenever trainer, views, loader or candidates change the numbers of a run."""
+CORE_VERSION = 2
+"""Bumped whenever trainer, views, loader or candidates change the numbers of a run.
+
+A change of rounding in many methods at once may come with it, in place of their versions.
+"""
 
 NetworkName = Literal[
     "linear", "mlp", "lenet", "small_cnn", "resnet18", "wide_resnet28_2", "wide_resnet34_10"
