@@ -6,15 +6,16 @@ factory for networks. True labels are not in it. The trainer owns everything els
 the optimizer and its schedule, evaluation, checkpoints. A method without gradient is a
 `FittedMethod`: it has `fit` in the place of `loss`.
 
-All state is a parameter or a buffer, so that `state_dict` is a complete checkpoint. Schedules are
-functions of `self.epoch`, which the trainer sets and which is constant inside `loss`.
+All state is a parameter or a buffer, so that `state_dict` is a complete checkpoint. What changes
+from epoch to epoch without being learned is a schedule: a function of the epoch, which the trainer
+sets and which is constant inside `loss`.
 
 Letters in shape comments: N training instances, B batch, C classes, V views, D features.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import ClassVar, Generic, Literal, Protocol, TypeVar
 
@@ -36,6 +37,23 @@ class Hparams(StrictModel):
     model_config = ConfigDict(use_attribute_docstrings=True)
 
 
+class BatchNorm2d(nn.BatchNorm2d):
+    """BatchNorm that can take a batch of several views, with the statistics of each by itself.
+
+    Attributes:
+        num_views: views in what comes next, one after another; 1 is BatchNorm as it is.
+    """
+
+    num_views = 1
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[V * B, channels, H, W], normalised; running statistics move once a view, in order."""
+        norm = super().forward
+        if self.num_views == 1 or not self.training:
+            return norm(x)
+        return torch.cat([norm(view) for view in x.chunk(self.num_views)])
+
+
 class Network(nn.Module):
     """An encoder and a linear classifier; made by `Problem.make_network`.
 
@@ -55,7 +73,7 @@ class Network(nn.Module):
         num_features: int,
         num_classes: int,
         *,
-        forward_mode: Literal["separate", "concat"] = "separate",
+        forward_mode: Literal["separate", "concat", "grouped"] = "separate",
         bf16: bool = False,
         channels_last: bool = False,
     ) -> None:
@@ -80,13 +98,26 @@ class Network(nn.Module):
         """Logits [V, B, C] and features [V, B, D] of several views of one batch.
 
         `separate` passes them one after another, in order, so BatchNorm sees the statistics of each
-        view by itself (as the published codes do); `concat` passes them as one batch of V * B.
+        view by itself (as the published codes do); `concat` passes them as one batch of V * B;
+        `grouped` does that, too, but for BatchNorm, so that it is `separate` up to rounding.
         """
-        if self.forward_mode == "concat":
+        if self.forward_mode == "separate":
+            outputs = [self(x) for x in xs]
+            return torch.stack([z for z, _ in outputs]), torch.stack([h for _, h in outputs])
+        with self._num_views(len(xs) if self.forward_mode == "grouped" else 1):
             logits, features = self(torch.cat(tuple(xs)))
-            return logits.unflatten(0, (len(xs), -1)), features.unflatten(0, (len(xs), -1))
-        outputs = [self(x) for x in xs]
-        return torch.stack([z for z, _ in outputs]), torch.stack([h for _, h in outputs])
+        return logits.unflatten(0, (len(xs), -1)), features.unflatten(0, (len(xs), -1))
+
+    @contextmanager
+    def _num_views(self, num: int) -> Iterator[None]:
+        norms = [module for module in self.encoder.modules() if isinstance(module, BatchNorm2d)]
+        for norm in norms:
+            norm.num_views = num
+        try:
+            yield
+        finally:
+            for norm in norms:
+                norm.num_views = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +145,8 @@ class Step:
         loss: scalar with gradient.
         pseudo: [B] int64, the current guess of the true label: argmax of the target used in this
             step's loss. The trainer turns it into noise rates. None where there is no such guess.
-        logs: detached scalars on the device, averaged over the epoch. Never `.item()` them: that
-            makes every step wait for the device.
+        logs: detached scalars on the device, averaged over the rows of the epoch. Never `.item()`
+            them: that makes every step wait for the device.
     """
 
     loss: Tensor
@@ -175,6 +206,9 @@ Family = Literal[
 
 H = TypeVar("H", bound=Hparams)
 
+Schedule = Callable[[float], float | bool]
+"""A number or a switch, from the reference epoch."""
+
 
 class Method(nn.Module, ABC, Generic[H]):
     """A partial-label learning method.
@@ -193,7 +227,6 @@ class Method(nn.Module, ABC, Generic[H]):
         gradient: False for a `FittedMethod`, which is fitted once instead of trained in steps.
         noisy_candidates: whether it allows for candidate sets without the true label; only then may
             a pseudo label be no candidate.
-        epoch: 0-based; set by the trainer before each epoch.
     """
 
     hparams_type: ClassVar[type[Hparams]] = Hparams
@@ -205,13 +238,46 @@ class Method(nn.Module, ABC, Generic[H]):
     venue: ClassVar[str] = ""
     gradient: ClassVar[bool] = True
     noisy_candidates: ClassVar[bool] = False
-    epoch: int
 
     def __init__(self, problem: Problem, hparams: H) -> None:
         super().__init__()
         self.hparams = hparams
         self.epochs = problem.epochs
+        for name, schedule in self.schedules.items():
+            if not isinstance(schedule(0.0), bool):
+                start = torch.zeros((), device=problem.candidates.device)
+                self.register_buffer(name, start, persistent=False)
         self.epoch = 0
+
+    @property
+    def schedules(self) -> Mapping[str, Schedule]:
+        """What `loss` reads as an attribute of that name, and curves show: functions of the epoch.
+
+        They take the reference epoch and nothing else but hyperparameters, since the first value
+        is needed before `__init__` has gone further. A number becomes a 0-d buffer, which is no
+        state: the epoch says what is in it. A switch stays a bool, so that `loss` can branch on it.
+        Unlike an arithmetic with `self.epoch` neither makes a compiled step compile every epoch.
+        """
+        return {}
+
+    @property
+    def epoch(self) -> int:
+        """0-based; set by the trainer before each epoch. Setting it sets the schedules."""
+        return self._epoch
+
+    @epoch.setter
+    def epoch(self, epoch: int) -> None:
+        self._epoch = epoch
+        for name, value in self.scheduled().items():
+            if isinstance(value, bool):
+                setattr(self, name, value)
+            else:
+                getattr(self, name).fill_(value)
+
+    def scheduled(self) -> dict[str, float | bool]:
+        """The schedules' values at this epoch."""
+        epoch = self.reference_epoch
+        return {name: schedule(epoch) for name, schedule in self.schedules.items()}
 
     @property
     def reference_epoch(self) -> float:
@@ -268,6 +334,13 @@ class Method(nn.Module, ABC, Generic[H]):
     def extra_predictions(self, x: Tensor) -> Mapping[str, Tensor]:  # noqa: ARG002 - a default
         """Scores [B, C] of further heads (auxiliary network, ensemble) whose accuracy is logged."""
         return {}
+
+    def predictions(self, x: Tensor) -> Mapping[str, Tensor]:
+        """Those of `predict` under the empty name, and the extra ones: what evaluation asks for.
+
+        A method whose heads share networks overrides it, to pass each of them once.
+        """
+        return {"": self.predict(x), **self.extra_predictions(x)}
 
     def fit(self, train: TrainView) -> Tensor | None:
         """Called once, where `gradient` is False: see `FittedMethod`."""

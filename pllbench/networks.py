@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it by
 from torch import Tensor, nn
 
-from pllbench.method import Network
+from pllbench.method import BatchNorm2d, Network
 from pllbench.spec import NetworkName, TrainSpec
 
 
@@ -60,7 +60,7 @@ class SmallCNN(nn.Module):
         for num_out in (16, 32, 64):
             layers += [
                 nn.Conv2d(num_in, num_out, 3, stride=2, padding=1, bias=False),
-                nn.BatchNorm2d(num_out),
+                BatchNorm2d(num_out),
                 nn.ReLU(),
             ]
             num_in = num_out
@@ -82,12 +82,12 @@ class BasicBlock(nn.Module):
 
     def __init__(self, num_in: int, num_out: int, stride: int) -> None:
         super().__init__()
-        self.conv1, self.bn1 = conv3x3(num_in, num_out, stride), nn.BatchNorm2d(num_out)
-        self.conv2, self.bn2 = conv3x3(num_out, num_out), nn.BatchNorm2d(num_out)
+        self.conv1, self.bn1 = conv3x3(num_in, num_out, stride), BatchNorm2d(num_out)
+        self.conv2, self.bn2 = conv3x3(num_out, num_out), BatchNorm2d(num_out)
         self.shortcut = nn.Sequential()
         if stride != 1 or num_in != num_out:
             projection = nn.Conv2d(num_in, num_out, 1, stride, bias=False)
-            self.shortcut = nn.Sequential(projection, nn.BatchNorm2d(num_out))
+            self.shortcut = nn.Sequential(projection, BatchNorm2d(num_out))
 
     def forward(self, x: Tensor) -> Tensor:
         """[B, num_in, H, W] -> [B, num_out, H / stride, W / stride]."""
@@ -101,8 +101,8 @@ class PreActivationBlock(nn.Module):
 
     def __init__(self, num_in: int, num_out: int, stride: int) -> None:
         super().__init__()
-        self.bn1, self.conv1 = nn.BatchNorm2d(num_in), conv3x3(num_in, num_out, stride)
-        self.bn2, self.conv2 = nn.BatchNorm2d(num_out), conv3x3(num_out, num_out)
+        self.bn1, self.conv1 = BatchNorm2d(num_in), conv3x3(num_in, num_out, stride)
+        self.bn2, self.conv2 = BatchNorm2d(num_out), conv3x3(num_out, num_out)
         self.projection = (
             nn.Conv2d(num_in, num_out, 1, stride, bias=False) if num_in != num_out else None
         )
@@ -128,7 +128,7 @@ class ResNet18(nn.Module):
         for num_out, stride in ((64, 1), (128, 2), (256, 2), (512, 2)):
             stages += [BasicBlock(num_in, num_out, stride), BasicBlock(num_out, num_out, 1)]
             num_in = num_out
-        self.stem = nn.Sequential(conv3x3(channels, 64), nn.BatchNorm2d(64), nn.ReLU())
+        self.stem = nn.Sequential(conv3x3(channels, 64), BatchNorm2d(64), nn.ReLU())
         self.stages = nn.Sequential(*stages)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -153,7 +153,7 @@ class WideResNet(nn.Module):
                 num_in = num_out
         self.num_features = num_in
         self.stem = conv3x3(channels, 16)
-        self.stages = nn.Sequential(*stages, nn.BatchNorm2d(num_in), nn.ReLU())
+        self.stages = nn.Sequential(*stages, BatchNorm2d(num_in), nn.ReLU())
 
     def forward(self, x: Tensor) -> Tensor:
         """Features [B, D]."""

@@ -13,14 +13,18 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
+    BeforeValidator,
     Field,
     model_validator,
 )
 
 from pllbench.validation import JsonOptions, StrictModel
 
-CORE_VERSION = 1
-"""Bumped whenever trainer, views, loader or candidates change the numbers of a run."""
+CORE_VERSION = 2
+"""Bumped whenever trainer, views, loader or candidates change the numbers of a run.
+
+A change of rounding in many methods at once may come with it, in place of their versions.
+"""
 
 NetworkName = Literal[
     "linear", "mlp", "lenet", "small_cnn", "resnet18", "wide_resnet28_2", "wide_resnet34_10"
@@ -42,6 +46,16 @@ Process = Literal[
 Policy = Literal["force", "free", "resample"]
 AugmentPolicy = Literal["extended", "standard25", "svhn"]
 
+
+def _no_number(value: object) -> object:
+    """True is 1 to Python, and so to a Literal."""
+    if isinstance(value, (bool, str)):
+        return value
+    raise ValueError(f"must be true, false or a word, got {value!r}")
+
+
+Compile = Annotated[Literal[False, True, "step"], BeforeValidator(_no_number)]
+
 LARGEST = 10**9
 """Upper bound of numbers among the settings: no run needs more; float32 and int64 hold it."""
 
@@ -53,8 +67,9 @@ class TrainSpec(StrictModel):
 
     network: NetworkName = "linear"
     """Encoder before the linear classifier."""
-    forward: Literal["separate", "concat"] = "separate"
-    """Pass the views of a batch one by one (BatchNorm statistics per view) or together."""
+    forward: Literal["separate", "concat", "grouped"] = "separate"
+    """Pass the views of a batch one by one, together, or together but for BatchNorm, whose
+    statistics are then those of each view, as they are one by one."""
     epochs: int = Field(default=200, ge=1, le=LARGEST)
     """Passes over the training set."""
     batch_size: int = Field(default=64, ge=1, le=LARGEST)
@@ -70,11 +85,14 @@ class TrainSpec(StrictModel):
     milestones: tuple[Annotated[float, Field(gt=0, le=1)], ...] = (0.5, 0.75)
     """Shares of the run at which a multistep schedule drops: 100 and 150 of 200 epochs."""
     precision: Literal["float32", "bf16"] = "float32"
-    """bf16: networks run under bfloat16 autocast; losses stay float32."""
+    """float32, where the convolutions of a GPU may round to TF32, as is torch's default; bf16:
+    networks run under bfloat16 autocast, losses stay float32."""
     channels_last: bool = False
     """Memory format of images inside networks; faster on GPUs with bf16."""
-    compile: bool = False
-    """Compile the encoders with torch.compile; methods' losses never are."""
+    compile: Compile = False
+    """torch.compile: true compiles the encoders, step a method's loss with its gradient."""
+    graph: bool = False
+    """Replay the steps of an epoch from a CUDA graph; needs a GPU."""
 
 
 FITTED = TrainSpec(epochs=1)

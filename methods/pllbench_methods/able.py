@@ -18,6 +18,7 @@ from pllbench.method import Batch, Hparams, Problem, Step
 from pllbench_methods.shared.confidence import ConfidenceState, restrict
 from pllbench_methods.shared.contrastive import Encoder
 from pllbench_methods.shared.losses import soft_cross_entropy
+from pllbench_methods.shared.softmax import log_softmax, softmax
 
 BASE_TEMPERATURE = 0.07
 """The contrastive loss is multiplied by its temperature's ratio to this."""
@@ -100,8 +101,8 @@ class ABLE(ConfidenceState[ABLEHparams]):
         contrast = weighted_contrast(
             embeddings.flatten(0, 1), weights.repeat(2, 2), hparams.temperature
         )
-        self.renew(batch.index, inside.softmax(1))
-        loss = soft_cross_entropy(logits[0].log_softmax(1), target).mean()
+        self.renew(batch.index, softmax(inside))
+        loss = soft_cross_entropy(log_softmax(logits[0]), target).mean()
         scale = hparams.cont_weight * hparams.temperature / BASE_TEMPERATURE
         return Step(loss + scale * contrast, target.argmax(1))
 

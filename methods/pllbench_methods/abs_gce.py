@@ -8,6 +8,7 @@ from torch import Tensor
 
 from pllbench_methods.shared.confidence import uniform_confidence
 from pllbench_methods.shared.label_losses import GCEHparams, generalised_cross_entropy
+from pllbench_methods.shared.softmax import log_softmax
 from pllbench_methods.shared.stateless import StatelessMethod
 
 
@@ -21,5 +22,5 @@ class ABSGCE(StatelessMethod[GCEHparams]):
 
     def losses(self, logits: Tensor, candidates: Tensor) -> Tensor:
         """Mean generalised cross entropy [V, B] of the candidates."""
-        errors = generalised_cross_entropy(logits.log_softmax(-1), self.hparams.exponent)
+        errors = generalised_cross_entropy(log_softmax(logits), self.hparams.exponent)
         return (uniform_confidence(candidates) * errors).sum(-1)

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from pllbench_methods.shared.confidence import uniform_confidence
 from pllbench_methods.shared.label_losses import absolute_error
+from pllbench_methods.shared.softmax import log_softmax
 from pllbench_methods.shared.stateless import StatelessMethod
 from pllbench_methods.shared.views import ViewHparams
 
@@ -26,5 +27,5 @@ class ABSMAE(StatelessMethod[ViewHparams]):
 
     def losses(self, logits: Tensor, candidates: Tensor) -> Tensor:
         """Mean absolute error [V, B] of the candidates."""
-        errors = absolute_error(logits.log_softmax(-1))  # [V, B, C]
+        errors = absolute_error(log_softmax(logits))  # [V, B, C]
         return (uniform_confidence(candidates) * errors).sum(-1)

@@ -19,6 +19,7 @@ from pllbench_methods.shared.confidence import restrict
 from pllbench_methods.shared.losses import soft_cross_entropy
 from pllbench_methods.shared.mixup import mixup_cross_entropy
 from pllbench_methods.shared.prototypes import PrototypeContrast, PrototypeHparams
+from pllbench_methods.shared.softmax import log_softmax, softmax
 
 
 class ALIMHparams(PrototypeHparams):
@@ -95,9 +96,9 @@ class ALIM(PrototypeContrast[ALIMHparams]):
             if hparams.target == "onehot":
                 weights = F.one_hot(scores.argmax(1), scores.shape[1]).float()
             else:
-                weights = scores.softmax(1)
+                weights = softmax(scores)
             target = self.move_confidence(index, weights)
-        loss = soft_cross_entropy(logits.log_softmax(1), target).mean()
+        loss = soft_cross_entropy(log_softmax(logits), target).mean()
         loss = loss + hparams.cont_weight * self.label_contrast(query, key, pseudo)
         mixed = mixup_cross_entropy(self.predict, batch.x[0], target, hparams.mixup_alpha)
         self.enqueue(key, pseudo)

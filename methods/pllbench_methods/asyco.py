@@ -13,15 +13,11 @@ import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it
 from pydantic import Field, model_validator
 from torch import Tensor
 
-from pllbench.method import Batch, Problem, Step, TrainView
+from pllbench.method import Batch, Problem, Schedule, Step, TrainView
 from pllbench_methods.shared.confidence import ConfidenceMethod, confidence, restrict
 from pllbench_methods.shared.disambiguation import DisambiguationHparams, disambiguation_losses
-from pllbench_methods.shared.losses import (
-    kl_divergence,
-    log_complement,
-    log_dot,
-    soft_cross_entropy,
-)
+from pllbench_methods.shared.losses import kl_divergence, soft_cross_entropy
+from pllbench_methods.shared.softmax import log_softmax, softmax
 
 
 class AsyCoHparams(DisambiguationHparams):
@@ -67,17 +63,24 @@ def similarity_loss(logits: Tensor, pseudo: Tensor, sim_diag: bool = True) -> Te
     """Binary cross entropy of p_i . p_j with equality of pseudo labels (Eq. 10), a scalar.
 
     The mean over the views and all B * B pairs of a batch; gradient flows through both factors.
+
+    1 - p_i . p_j is p_i . (1 - p_j), since p_i sums to 1, and 1 - p_k is the sum over all other
+    classes. So every number is a sum of positive ones, exact to its last digits, and the range of
+    float64 is wide enough. Logits 700 below their row's maximum count as there.
     """
-    log_probs = logits.log_softmax(-1)  # [V, B, C]
-    similar = pseudo[:, None] == pseudo[None, :]  # [B, B]
-    losses = -torch.where(
-        similar, log_dot(log_probs, log_probs), log_dot(log_probs, log_complement(logits))
-    )  # [V, B, B]
+    wide = logits.double()
+    powers = (wide - wide.detach().amax(-1, keepdim=True)).clamp(min=-700.0).exp()
+    probs = powers / powers.sum(-1, keepdim=True)  # [V, B, C]
+    others = 1 - torch.eye(probs.shape[-1], dtype=probs.dtype, device=probs.device)  # [C, C]
+    similar = pseudo[:, None] == pseudo  # [B, B]
+    right = torch.where(similar, probs @ probs.mT, probs @ (probs @ others).mT)  # [V, B, B]
+    losses = -right.log()
     if sim_diag:
-        return losses.mean()
+        return losses.mean().to(logits.dtype)
     num_views, batch_size = losses.shape[:2]
     pairs = ~torch.eye(batch_size, dtype=torch.bool, device=losses.device)
-    return (losses * pairs).sum() / max(num_views * batch_size * (batch_size - 1), 1)
+    mean = (losses * pairs).sum() / max(num_views * batch_size * (batch_size - 1), 1)
+    return mean.to(logits.dtype)
 
 
 class AsyCo(ConfidenceMethod[AsyCoHparams]):
@@ -90,6 +93,9 @@ class AsyCo(ConfidenceMethod[AsyCoHparams]):
         auxiliary: the auxiliary network; None in the ablation without it.
         confidence: [N, C], refined weights of the candidates.
         handed_over: whether the auxiliary network has received its starting weights.
+        gamma: weight of all losses but L_cc and L_ssl in this epoch.
+        mu: the auxiliary network's share in the confidence.
+        co_training: whether the warm-up is over.
     """
 
     hparams_type = AsyCoHparams
@@ -97,6 +103,9 @@ class AsyCo(ConfidenceMethod[AsyCoHparams]):
     year = 2024
     venue = "arXiv"
     handed_over: Tensor
+    gamma: Tensor
+    mu: Tensor
+    co_training: bool
 
     def __init__(self, problem: Problem, hparams: AsyCoHparams) -> None:
         super().__init__(problem, hparams)
@@ -111,9 +120,15 @@ class AsyCo(ConfidenceMethod[AsyCoHparams]):
         return super().views * (1 + (hparams.auxiliary and hparams.aux_views == "independent"))
 
     @property
-    def co_training(self) -> bool:
-        """Whether the warm-up is over, by the schedule: asking the buffer would wait for a GPU."""
-        return self.reference_epoch >= self.hparams.warmup
+    def schedules(self) -> Mapping[str, Schedule]:
+        """Balancing and refinement factor, and the end of the warm-up.
+
+        That is not read from `handed_over`: asking a buffer would wait for a GPU.
+        """
+        hparams = self.hparams
+        if not hparams.auxiliary:
+            return {"gamma": hparams.gamma}
+        return {"gamma": hparams.gamma, "mu": hparams.mu, "co_training": hparams.co_training}
 
     def on_epoch_start(self, train: TrainView) -> None:  # noqa: ARG002 - the contract's
         """Hand-over: once, before the first epoch of co-training."""
@@ -124,58 +139,56 @@ class AsyCo(ConfidenceMethod[AsyCoHparams]):
     def loss(self, batch: Batch) -> Step:
         """L_total (Eq. 15); the argmax of the stored confidence is the pseudo label."""
         hparams = self.hparams
-        gamma = hparams.gamma(self.reference_epoch)
         num_views = 1 + hparams.num_strong
         logits = self.network.views(batch.x[:num_views])[0] / hparams.tau  # [V, B, C], Eq. 4
         target = self.target(batch.index)  # [B, C]
         pseudo = target.argmax(-1)  # [B]
-        losses = disambiguation_losses(logits, target, batch.candidates, gamma)  # Eq. 8
+        losses = disambiguation_losses(logits, target, batch.candidates, self.gamma)  # Eq. 8
         loss = self.reduce_views(losses)
         refined = confidence(logits, batch.candidates)  # [B, C], Eq. 6
         if self.auxiliary is not None and self.co_training:
             other = self.auxiliary.views(batch.x[-num_views:])[0] / hparams.tau  # [V, B, C]
-            loss = loss + self.auxiliary_loss(other, pseudo, batch.candidates, gamma)
+            loss = loss + self.auxiliary_loss(other, pseudo, batch.candidates)
             if hparams.distillation:  # Eq. 13
-                teacher = other[0].detach().softmax(-1)
-                loss = loss + gamma * kl_divergence(teacher, logits[0].log_softmax(-1)).mean()
-            mu = hparams.mu(self.reference_epoch)
-            refined = refined.lerp(confidence(other, batch.candidates), mu)  # Eq. 14
+                teacher = softmax(other[0].detach())
+                distillation = kl_divergence(teacher, log_softmax(logits[0])).mean()
+                loss = loss + self.gamma * distillation
+            refined = refined.lerp(confidence(other, batch.candidates), self.mu)  # Eq. 14
         self.renew(batch.index, refined)
         return Step(loss, pseudo)
 
-    def auxiliary_loss(
-        self, logits: Tensor, pseudo: Tensor, candidates: Tensor, gamma: float
-    ) -> Tensor:
+    def auxiliary_loss(self, logits: Tensor, pseudo: Tensor, candidates: Tensor) -> Tensor:
         """L_aux = L_ssl + gamma * L_sim (Eqs. 10 to 12), from the auxiliary logits [V, B, C]."""
         hparams = self.hparams
         if hparams.aux_loss == "similarity":
-            loss = gamma * similarity_loss(logits, pseudo, hparams.sim_diag)
+            loss = self.gamma * similarity_loss(logits, pseudo, hparams.sim_diag)
         else:
             labels = pseudo.expand(logits.shape[:-1])  # [V, B]
-            loss = gamma * F.cross_entropy(logits.flatten(0, 1), labels.flatten())
+            loss = self.gamma * F.cross_entropy(logits.flatten(0, 1), labels.flatten())
         students = logits[1:] if hparams.ssl_views == "strong" else logits
         if len(students) == 0:
             return loss
         teacher = logits[0].detach()  # [B, C]
         if hparams.ssl_target == "renorm":
-            target = restrict(teacher, candidates).softmax(-1)
+            target = softmax(restrict(teacher, candidates))
         else:
-            target = teacher.softmax(-1) * candidates
-        return loss + self.reduce_views(soft_cross_entropy(students.log_softmax(-1), target))
+            target = softmax(teacher) * candidates
+        return loss + self.reduce_views(soft_cross_entropy(log_softmax(students), target))
 
     def predict(self, x: Tensor) -> Tensor:
         """Logits / tau [B, C] of the test network."""
         if self.hparams.test_net == "disambiguation":
             return super().predict(x) / self.hparams.tau
-        return self.extra_predictions(x)[self.hparams.test_net]
+        return self.predictions(x)[""]
 
-    def extra_predictions(self, x: Tensor) -> Mapping[str, Tensor]:
-        """Scores of the auxiliary network and of the mean of both logits.
+    def predictions(self, x: Tensor) -> Mapping[str, Tensor]:
+        """Scores of the test network, of the auxiliary network, and of the mean of both logits.
 
         During the warm-up the auxiliary network is still untrained.
         """
+        main = super().predict(x) / self.hparams.tau
         if self.auxiliary is None:
-            return {}
-        main = self.network(x)[0] / self.hparams.tau
+            return {"": main}
         other = self.auxiliary(x)[0] / self.hparams.tau
-        return {"auxiliary": other, "ensemble": (main + other) / 2}
+        both = {"auxiliary": other, "ensemble": (main + other) / 2}
+        return {"": ({"disambiguation": main} | both)[self.hparams.test_net], **both}

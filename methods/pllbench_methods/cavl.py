@@ -12,6 +12,7 @@ from pllbench.method import Batch, Step
 from pllbench_methods.shared.confidence import restrict
 from pllbench_methods.shared.losses import soft_cross_entropy
 from pllbench_methods.shared.refresh import PostStepMethod, RefreshHparams
+from pllbench_methods.shared.softmax import log_softmax
 
 
 def activation_values(logits: Tensor) -> Tensor:
@@ -38,7 +39,7 @@ class CAVL(PostStepMethod[RefreshHparams]):
         """Cross entropy with the stored weights, whose argmax is the pseudo label."""
         logits, _ = self.network.views(batch.x)  # [V, B, C]
         target = self.target(batch.index)  # [B, C]
-        losses = soft_cross_entropy(logits.log_softmax(-1), target)  # [V, B]
+        losses = soft_cross_entropy(log_softmax(logits), target)  # [V, B]
         return Step(self.reduce_views(losses), target.argmax(-1))
 
     def renewed(self, logits: Tensor, candidates: Tensor) -> Tensor:

@@ -16,11 +16,12 @@ import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it
 from pydantic import Field
 from torch import Tensor
 
-from pllbench.method import Batch, Hparams, Method, Network, Problem, Step, TrainView
+from pllbench.method import Batch, Hparams, Method, Network, Problem, Schedule, Step, TrainView
 from pllbench_methods.shared.confidence import restrict
 from pllbench_methods.shared.losses import log_candidate_prob
 from pllbench_methods.shared.mixup import mixup_cross_entropy
 from pllbench_methods.shared.selection import mean_over
+from pllbench_methods.shared.softmax import softmax
 
 
 class CroSelHparams(Hparams):
@@ -48,6 +49,7 @@ class CroSel(Method[CroSelHparams]):
         runs: [2, N], for how many epochs it has been the same.
         peaks: [2, memory, N], the largest probabilities of the last epochs, newest last.
         selected: [2, N], whether a network has selected the instance for this epoch.
+        warming_up: whether both networks train by CC in this epoch.
     """
 
     hparams_type = CroSelHparams
@@ -58,6 +60,7 @@ class CroSel(Method[CroSelHparams]):
     runs: Tensor
     peaks: Tensor
     selected: Tensor
+    warming_up: bool
 
     def __init__(self, problem: Problem, hparams: CroSelHparams) -> None:
         super().__init__(problem, hparams)
@@ -74,6 +77,12 @@ class CroSel(Method[CroSelHparams]):
         """The weak and the strong view."""
         return ("weak", "strong")
 
+    @property
+    def schedules(self) -> Mapping[str, Schedule]:
+        """The warm-up."""
+        warmup = self.hparams.warmup
+        return {"warming_up": lambda epoch: epoch < warmup}
+
     def on_epoch_start(self, train: TrainView) -> None:
         """Remember what both networks predict after the last epoch, and select."""
         if self.epoch == 0:
@@ -81,7 +90,7 @@ class CroSel(Method[CroSelHparams]):
         self.eval()
         for batch in train.batches():
             for number, network in enumerate((self.network, self.peer)):
-                self.remember(number, network(batch.x[0])[0].softmax(1), batch)
+                self.remember(number, softmax(network(batch.x[0])[0]), batch)
         self.train()
 
     def remember(self, number: int, probs: Tensor, batch: Batch) -> None:
@@ -100,7 +109,7 @@ class CroSel(Method[CroSelHparams]):
 
     def loss(self, batch: Batch) -> Step:
         """CC in the warm-up, then the peer's labels and co-mix, for both networks."""
-        if self.reference_epoch < self.hparams.warmup:
+        if self.warming_up:
             return self.warmup_loss(batch)
         weight = self.hparams.cr_weight * (1 - self.selected.float().mean())
         first, target = self.network_loss(self.network, batch, 1, weight)
@@ -133,7 +142,7 @@ class CroSel(Method[CroSelHparams]):
         labelled = mean_over(chosen, losses)
         with torch.no_grad():
             swapped = network(torch.cat([strong, weak]))[0]  # [2 B, C]
-            target = restrict(swapped, batch.candidates.repeat(2, 1)).softmax(1)
+            target = softmax(restrict(swapped, batch.candidates.repeat(2, 1)))
         both = torch.cat([weak, strong])
         alpha = self.hparams.mixup_alpha
         mixed = mixup_cross_entropy(lambda x: network(x)[0], both, target, alpha)
@@ -141,9 +150,9 @@ class CroSel(Method[CroSelHparams]):
 
     def predict(self, x: Tensor) -> Tensor:
         """The mean of both networks' logits [B, C]."""
-        scores: Tensor = (self.network(x)[0] + self.peer(x)[0]) / 2
-        return scores
+        return self.predictions(x)[""]
 
-    def extra_predictions(self, x: Tensor) -> Mapping[str, Tensor]:
-        """Logits of each network."""
-        return {"network": self.network(x)[0], "peer": self.peer(x)[0]}
+    def predictions(self, x: Tensor) -> Mapping[str, Tensor]:
+        """The mean of both networks' logits, and those of each."""
+        network, peer = self.network(x)[0], self.peer(x)[0]
+        return {"": (network + peer) / 2, "network": network, "peer": peer}

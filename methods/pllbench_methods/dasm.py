@@ -7,13 +7,16 @@ M. Zhang, M. Sugiyama, X. Geng: What Makes Partial-Label Learning Algorithms Eff
 paper's DASM.
 """
 
+from collections.abc import Mapping
+
 import torch
 from pydantic import Field
 from torch import Tensor
 
-from pllbench.method import Batch, Hparams, Method, Problem, Step
+from pllbench.method import Batch, Hparams, Method, Problem, Schedule, Step
 from pllbench_methods.shared.confidence import restrict, uniform_confidence
 from pllbench_methods.shared.losses import soft_cross_entropy
+from pllbench_methods.shared.softmax import log_softmax, softmax
 
 
 class DASMHparams(Hparams):
@@ -31,11 +34,13 @@ class DASM(Method[DASMHparams]):
     Attributes:
         network: the network that is trained and predicts.
         stored: [2, N, C], the confidence of both views at the last visit; None without `store`.
+        warming_up: whether all candidates weigh the same in this epoch.
     """
 
     hparams_type = DASMHparams
     family = "confidence"
     stored: Tensor | None
+    warming_up: bool
 
     def __init__(self, problem: Problem, hparams: DASMHparams) -> None:
         super().__init__(problem, hparams)
@@ -48,16 +53,22 @@ class DASM(Method[DASMHparams]):
         """A weak view and a strong one."""
         return ("weak", "strong")
 
+    @property
+    def schedules(self) -> Mapping[str, Schedule]:
+        """The warm-up."""
+        warmup = self.hparams.warmup
+        return {"warming_up": lambda epoch: epoch < warmup}
+
     def loss(self, batch: Batch) -> Step:
         """Mean over both views; the weak view's confidence, as a target, is the pseudo label."""
         logits, _ = self.network.views(batch.x)  # [2, B, C]
-        target = restrict(logits.detach(), batch.candidates).softmax(-1)  # [2, B, C]
+        target = softmax(restrict(logits.detach(), batch.candidates))  # [2, B, C]
         if self.stored is not None:
             fresh, target = target, self.stored[:, batch.index]
             self.stored[:, batch.index] = fresh
-        if self.reference_epoch < self.hparams.warmup:
+        if self.warming_up:
             target = uniform_confidence(batch.candidates).expand_as(target)
-        losses = soft_cross_entropy(logits.log_softmax(-1), target.flip(0))  # [2, B]
+        losses = soft_cross_entropy(log_softmax(logits), target.flip(0))  # [2, B]
         return Step(losses.mean(), target[0].argmax(-1))
 
     def predict(self, x: Tensor) -> Tensor:

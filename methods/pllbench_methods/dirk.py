@@ -8,6 +8,7 @@ The teacher starts as a copy of the student; the released one is another random 
 Letters in shape comments: B batch, C classes, E embedding, Q queue, P = 2 B + Q contrast pool.
 """
 
+from collections.abc import Mapping
 from typing import Literal
 
 import torch
@@ -15,7 +16,7 @@ import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it
 from pydantic import Field
 from torch import Tensor
 
-from pllbench.method import Batch, Hparams, Problem, Step
+from pllbench.method import Batch, Hparams, Problem, Schedule, Step
 from pllbench_methods.shared.confidence import restrict
 from pllbench_methods.shared.contrastive import (
     Encoder,
@@ -25,6 +26,7 @@ from pllbench_methods.shared.contrastive import (
 )
 from pllbench_methods.shared.losses import soft_cross_entropy
 from pllbench_methods.shared.queues import queue_places
+from pllbench_methods.shared.softmax import log_softmax, softmax
 
 
 class DIRKHparams(Hparams):
@@ -55,7 +57,7 @@ def rectify(logits: Tensor, candidates: Tensor) -> Tensor:
     least candidate's weight 1 / p(Y) times that of the greatest non-candidate; it is a sigmoid of
     logs, since p(Y) may underflow.
     """
-    log_probs = logits.log_softmax(1)
+    log_probs = log_softmax(logits)
     full = candidates.all(1, keepdim=True)
     inside = restrict(log_probs, candidates)
     outside = restrict(log_probs, ~candidates | full)  # of a full set, its share is 0
@@ -63,7 +65,7 @@ def rectify(logits: Tensor, candidates: Tensor) -> Tensor:
     greatest = outside.amax(1, keepdim=True)
     share = (greatest - outside.logsumexp(1, keepdim=True) - least).sigmoid()
     share = torch.where(full, 1.0, share)
-    return share * inside.softmax(1) + (1 - share) * outside.softmax(1)
+    return share * softmax(inside) + (1 - share) * softmax(outside)
 
 
 class DIRK(MomentumContrast[DIRKHparams]):
@@ -76,6 +78,7 @@ class DIRK(MomentumContrast[DIRKHparams]):
         queue_labels: DIRK-REF: [Q], their pseudo labels; -1, which matches none, at first.
         queue_targets: DIRK-REF: [Q, C], their rectified distributions.
         queue_pointer: DIRK-REF: where the next entry goes.
+        refining: DIRK-REF: whether the contrast uses targets in this epoch.
     """
 
     hparams_type = DIRKHparams
@@ -84,6 +87,7 @@ class DIRK(MomentumContrast[DIRKHparams]):
     year = 2024
     venue = "AAAI"
     queue_targets: Tensor
+    refining: bool
 
     def __init__(self, problem: Problem, hparams: DIRKHparams) -> None:
         super().__init__(problem, hparams)
@@ -101,6 +105,12 @@ class DIRK(MomentumContrast[DIRKHparams]):
         """The view that is taught; with the contrast, the teacher's and the student's before it."""
         return ("query", "key", "strong") if self.hparams.ref_weight > 0 else ("strong",)
 
+    @property
+    def schedules(self) -> Mapping[str, Schedule]:
+        """The start of the refined contrast."""
+        start = self.hparams.ref_start
+        return {"refining": lambda epoch: epoch >= start} if self.hparams.ref_weight > 0 else {}
+
     def loss(self, batch: Batch) -> Step:
         """Cross entropy with the rectified distribution, whose argmax is the pseudo label."""
         contrasting = self.hparams.ref_weight > 0
@@ -110,7 +120,7 @@ class DIRK(MomentumContrast[DIRKHparams]):
             pseudo = restrict(target, batch.candidates).argmax(1)  # ties are the candidates'
         query = self.query(batch.x[1])[1] if contrasting else None
         logits = self.query.network(batch.x[-1])[0]  # [B, C]
-        loss = soft_cross_entropy(logits.log_softmax(1), target).mean()
+        loss = soft_cross_entropy(log_softmax(logits), target).mean()
         if query is not None and key is not None:
             contrast = self.contrast(query, key, target, pseudo)
             loss = loss + self.hparams.ref_weight * contrast
@@ -126,7 +136,7 @@ class DIRK(MomentumContrast[DIRKHparams]):
         The paper asks for a common candidate besides. Rows of one pseudo label have that.
         """
         hparams = self.hparams
-        if self.reference_epoch < hparams.ref_start:
+        if not self.refining:
             return instance_contrast(query, key, self.queue.clone(), hparams.temperature)
         pool = torch.cat([query, key, self.queue])  # [P, E]
         labels = torch.cat([pseudo, pseudo, self.queue_labels])  # [P]

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from pllbench.method import Problem
 from pllbench_methods.shared.complementary import ComplementaryHparams, PairwiseMethod
+from pllbench_methods.shared.softmax import log_softmax
 
 
 class ForwardHparams(ComplementaryHparams):
@@ -59,5 +60,5 @@ class ForwardCorrection(PairwiseMethod[ForwardHparams]):
 
     def pair_losses(self, logits: Tensor) -> Tensor:
         """-log sum_y transition_yk p_y for every k, [V, B, C]."""
-        joint = logits.log_softmax(-1)[..., None] + self.transition.log()  # [V, B, C, C]
+        joint = log_softmax(logits)[..., None] + self.transition.log()  # [V, B, C, C]
         return -joint.logsumexp(-2)

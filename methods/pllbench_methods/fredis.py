@@ -17,6 +17,7 @@ from torch import Tensor
 from pllbench.method import Batch, Problem, Step, TrainView
 from pllbench_methods.shared.confidence import ConfidenceMethod, confidence, restrict
 from pllbench_methods.shared.losses import kl_divergence, log_complement
+from pllbench_methods.shared.softmax import log_softmax, softmax
 from pllbench_methods.shared.views import ViewHparams
 
 
@@ -110,7 +111,7 @@ class FREDIS(ConfidenceMethod[FREDISHparams]):
         """Correct the sets, and start the confidence anew from the posterior."""
         if self.due:
             self.correct()
-            self.confidence.copy_(restrict(self.log_posterior, self.sets).softmax(1))
+            self.confidence.copy_(softmax(restrict(self.log_posterior, self.sets)))
 
     def correct(self) -> None:
         """Add classes near the most probable one, remove candidates far from it, move thresholds.
@@ -146,7 +147,7 @@ class FREDIS(ConfidenceMethod[FREDISHparams]):
         hparams, sets = self.hparams, self.sets[batch.index]  # [B, C]
         logits, _ = self.network.views(batch.x)  # [V, B, C]
         target = self.target(batch.index)  # [B, C]
-        log_probs = logits.log_softmax(-1)
+        log_probs = log_softmax(logits)
         supervised = -(log_complement(logits) * ~sets).sum(-1)  # [V, B]
         losses = hparams.consistency_weight * kl_divergence(target, log_probs)
         losses = losses + hparams.supervised_weight * supervised

@@ -14,6 +14,7 @@ from pydantic import Field
 from pllbench.method import Batch, Step
 from pllbench_methods.shared.confidence import confidence
 from pllbench_methods.shared.losses import log_complement, soft_cross_entropy
+from pllbench_methods.shared.softmax import log_softmax
 from pllbench_methods.shared.views import MultiViewMethod, ViewHparams
 
 
@@ -36,7 +37,7 @@ class GFWS(MultiViewMethod[GFWSHparams]):
     def loss(self, batch: Batch) -> Step:
         """Supervised, consistency and balance term; the confidence is the pseudo label."""
         logits, _ = self.network.views(batch.x)  # [V, B, C]
-        log_probs = logits.log_softmax(-1)
+        log_probs = log_softmax(logits)
         target = confidence(logits[:1], batch.candidates)  # [B, C], of the weak view alone
         supervised = -(log_complement(logits[0]) * ~batch.candidates).sum(-1).mean()
         consistency = self.reduce_views(soft_cross_entropy(log_probs, target))

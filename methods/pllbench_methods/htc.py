@@ -16,11 +16,12 @@ import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it
 from pydantic import Field
 from torch import Tensor, nn
 
-from pllbench.method import Batch, Hparams, Problem, Step, TrainView
+from pllbench.method import Batch, Hparams, Problem, Schedule, Step, TrainView
 from pllbench_methods.shared.confidence import ConfidenceState, restrict
 from pllbench_methods.shared.losses import soft_cross_entropy
 from pllbench_methods.shared.schedules import ramp
 from pllbench_methods.shared.selection import mean_over, mix_chosen, smallest_by_class
+from pllbench_methods.shared.softmax import log_softmax, softmax
 
 
 class HTCHparams(Hparams):
@@ -62,6 +63,10 @@ class HTC(ConfidenceState[HTCHparams]):
         attention: from the probabilities of both, [B, 2 C], to two weights.
         confidence: [N, C], weights of the candidates.
         prior: [C], shares of the classes in the confidence when the epoch began.
+        choosing: whether chosen instances have losses of their own; not in the first epoch.
+        eta: weight of these losses in this epoch.
+        alpha: share of a batch that is chosen.
+        fusion_weight: weight of the fusion's loss.
     """
 
     hparams_type = HTCHparams
@@ -70,6 +75,10 @@ class HTC(ConfidenceState[HTCHparams]):
     year = 2024
     venue = "AAAI"
     prior: Tensor
+    choosing: bool
+    eta: Tensor
+    alpha: Tensor
+    fusion_weight: Tensor
 
     def __init__(self, problem: Problem, hparams: HTCHparams) -> None:
         super().__init__(problem, hparams)
@@ -83,6 +92,17 @@ class HTC(ConfidenceState[HTCHparams]):
     def views(self) -> tuple[str, ...]:
         """A weak view, from which targets come, and a strong one."""
         return ("weak", "strong")
+
+    @property
+    def schedules(self) -> Mapping[str, Schedule]:
+        """Start and weight of the chosen instances, their share, and the weight of the fusion."""
+        hparams, length = self.hparams, self.reference_epochs
+        return {
+            "choosing": lambda epoch: epoch > 0,
+            "eta": lambda epoch: hparams.eta * ramp(epoch, hparams.warmup),
+            "alpha": lambda epoch: hparams.alpha(ramp(epoch, hparams.warmup)),
+            "fusion_weight": lambda epoch: hparams.fusion_weight * epoch / length,
+        }
 
     def shares(self) -> Tensor:
         """Shares [C] of the classes in the confidence."""
@@ -100,7 +120,7 @@ class HTC(ConfidenceState[HTCHparams]):
             tail: those of the tail classifier.
             prior: [C].
         """
-        first, second = adjusted(head, prior, 1.0).softmax(1), tail.softmax(1)
+        first, second = softmax(adjusted(head, prior, 1.0)), softmax(tail)
         attended = F.leaky_relu(self.attention(torch.cat([first, second], 1)))
         weights = F.normalize(attended.softmax(1), dim=1)  # [B, 2], of norm 1
         return weights[:, :1] * first + weights[:, 1:] * second
@@ -110,16 +130,15 @@ class HTC(ConfidenceState[HTCHparams]):
         head, features = self.network.views(batch.x)  # [2, B, C], [2, B, D]
         tail = self.tail(features)  # [2, B, C]
         target = self.target(batch.index)  # [B, C]
-        rare = adjusted(head[0].detach(), self.prior, self.hparams.tau).softmax(1)  # [B, C]
-        loss = soft_cross_entropy(head[0].log_softmax(1), target).mean()
-        loss = loss + soft_cross_entropy(tail[0].log_softmax(1), target).mean()
-        if self.epoch > 0:
+        rare = softmax(adjusted(head[0].detach(), self.prior, self.hparams.tau))  # [B, C]
+        loss = soft_cross_entropy(log_softmax(head[0]), target).mean()
+        loss = loss + soft_cross_entropy(log_softmax(tail[0]), target).mean()
+        if self.choosing:
             loss = loss + self.chosen_loss(batch.x[0], head, target, "head")
             loss = loss + self.chosen_loss(batch.x[0], tail, rare, "tail")
         scores = self.fused(head[0].detach(), tail[0].detach(), self.prior)
-        weight = self.hparams.fusion_weight * self.epoch / self.epochs
-        loss = loss + weight * soft_cross_entropy(scores.log_softmax(1), target).mean()
-        fresh = restrict(tail[0].detach(), batch.candidates).softmax(1)
+        loss = loss + self.fusion_weight * soft_cross_entropy(log_softmax(scores), target).mean()
+        fresh = softmax(restrict(tail[0].detach(), batch.candidates))
         self.renew(batch.index, target.lerp(fresh, 1 - self.hparams.momentum))
         return Step(loss, target.argmax(1))
 
@@ -134,25 +153,23 @@ class HTC(ConfidenceState[HTCHparams]):
             labels: its target [B, C].
             side: which classifier it is.
         """
-        hparams = self.hparams
-        progress = ramp(self.reference_epoch, hparams.warmup)
         shares = self.prior if side == "head" else torch.full_like(self.prior, 1 / len(self.prior))
-        losses = soft_cross_entropy(logits.log_softmax(-1), labels)  # [2, B]
-        counts = len(labels) * hparams.alpha(progress) * shares
+        losses = soft_cross_entropy(log_softmax(logits), labels)  # [2, B]
+        counts = len(labels) * self.alpha * shares
         chosen = smallest_by_class(losses[0].detach(), labels.argmax(1), counts)  # [B]
-        x, mixed_labels = mix_chosen(weak, labels, chosen, hparams.mixup_alpha)
+        x, mixed_labels = mix_chosen(weak, labels, chosen, self.hparams.mixup_alpha)
         mixed_logits, features = self.network(x)
         if side == "tail":
             mixed_logits = self.tail(features)
-        mixed_losses = soft_cross_entropy(mixed_logits.log_softmax(1), mixed_labels)
-        return hparams.eta * progress * (mean_over(chosen, losses[1]) + mixed_losses.mean())
+        mixed_losses = soft_cross_entropy(log_softmax(mixed_logits), mixed_labels)
+        return self.eta * (mean_over(chosen, losses[1]) + mixed_losses.mean())
 
     def predict(self, x: Tensor) -> Tensor:
         """Scores [B, C] of the fusion, with the prior of the present confidence."""
-        head, features = self.network(x)
-        return self.fused(head, self.tail(features), self.shares())
+        return self.predictions(x)[""]
 
-    def extra_predictions(self, x: Tensor) -> Mapping[str, Tensor]:
-        """Logits of both classifiers by themselves."""
+    def predictions(self, x: Tensor) -> Mapping[str, Tensor]:
+        """Scores of the fusion, and logits of both classifiers by themselves."""
         head, features = self.network(x)
-        return {"head": head, "tail": self.tail(features)}
+        tail = self.tail(features)
+        return {"": self.fused(head, tail, self.shares()), "head": head, "tail": tail}

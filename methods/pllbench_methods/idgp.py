@@ -6,7 +6,7 @@ clean validation labels. One optimizer trains both networks, which is the same a
 passes between them carries gradient.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import torch
@@ -14,10 +14,11 @@ import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it
 from pydantic import Field
 from torch import Tensor
 
-from pllbench.method import Batch, ParamGroup, Problem, Step
+from pllbench.method import Batch, ParamGroup, Problem, Schedule, Step
 from pllbench_methods.shared.confidence import ConfidenceMethod, confidence, restrict
 from pllbench_methods.shared.losses import kl_divergence, soft_cross_entropy
 from pllbench_methods.shared.schedules import ramp
+from pllbench_methods.shared.softmax import log_softmax, softmax
 from pllbench_methods.shared.views import ViewHparams
 
 
@@ -49,6 +50,11 @@ class IDGPHparams(ViewHparams):
     generator_weight_decay_factor: float = Field(default=1.0, ge=0)
     """Weight decay of the generator, as a multiple of the classifier's."""
 
+    def consistency_weight(self, epoch: float) -> float:
+        """Weight of both consistency terms at a reference epoch."""
+        trained = max(epoch - 2 * self.warmup, 0.0)  # reference epochs after the warm-ups
+        return self.lambda_max * ramp(trained, self.ramp_epochs)
+
 
 def set_losses(scores: Tensor, target: Tensor) -> Tensor:
     """Binary cross entropy of sigmoids with targets in [0, 1], the sum over classes: [..., B]."""
@@ -68,7 +74,7 @@ def generation_weights(scores: Tensor, pseudo: Tensor, candidates: Tensor) -> Te
         candidates: [B, C].
     """
     chosen = F.one_hot(pseudo, scores.shape[-1]).bool()  # [B, C]
-    return restrict(torch.where(chosen, scores, -scores), candidates).softmax(-1)
+    return softmax(restrict(torch.where(chosen, scores, -scores), candidates))
 
 
 class IDGP(ConfidenceMethod[IDGPHparams]):
@@ -79,6 +85,9 @@ class IDGP(ConfidenceMethod[IDGPHparams]):
         generator: its sigmoids are the probabilities that labels are candidates.
         confidence: [N, C], the classifier's probabilities on the candidates.
         occurrence: [N, C], the generator's probabilities of the candidates; 1 at first.
+        classifier_ready: whether the classifier's warm-up is over in this epoch.
+        generator_ready: whether the generator's is.
+        consistency_weight: weight of both consistency terms.
     """
 
     hparams_type = IDGPHparams
@@ -87,11 +96,24 @@ class IDGP(ConfidenceMethod[IDGPHparams]):
     year = 2023
     venue = "ICLR"
     occurrence: Tensor
+    classifier_ready: bool
+    generator_ready: bool
+    consistency_weight: Tensor
 
     def __init__(self, problem: Problem, hparams: IDGPHparams) -> None:
         super().__init__(problem, hparams)
         self.generator = problem.make_network()
         self.register_buffer("occurrence", problem.candidates.float())
+
+    @property
+    def schedules(self) -> Mapping[str, Schedule]:
+        """The ends of both warm-ups, and the weight of the consistency."""
+        warmup = self.hparams.warmup
+        return {
+            "classifier_ready": lambda epoch: epoch >= warmup,
+            "generator_ready": lambda epoch: epoch >= 2 * warmup,
+            "consistency_weight": self.hparams.consistency_weight,
+        }
 
     def param_groups(self) -> Sequence[ParamGroup]:
         """The classifier, and the generator with its own rates."""
@@ -106,21 +128,19 @@ class IDGP(ConfidenceMethod[IDGPHparams]):
         """The loss of the stage; the argmax of the stored confidence is the pseudo label."""
         hparams = self.hparams
         target, occurrence = self.target(batch.index), self.occurrence[batch.index]  # [B, C]
-        trained = self.reference_epoch - 2 * hparams.warmup  # reference epochs after the warm-ups
-        if trained < -hparams.warmup:
+        if not self.classifier_ready:
             scores = self.classifier_scores(batch)
-            losses = soft_cross_entropy(scores.log_softmax(-1), target)
-        elif trained < 0:
+            losses = soft_cross_entropy(log_softmax(scores), target)
+        elif not self.generator_ready:
             losses = set_losses(self.generator_scores(batch), occurrence)
         else:
             scores, marks = self.classifier_scores(batch), self.generator_scores(batch)
             losses = self.joint_losses(scores, marks, batch.candidates, (target, occurrence))
-            consistency = hparams.lambda_max * ramp(trained, hparams.ramp_epochs)
             # Consistency is that of the networks without their temperatures.
-            probs = (scores * hparams.classifier_temperature).log_softmax(-1)
+            probs = log_softmax(scores * hparams.classifier_temperature)
             marked = F.logsigmoid(marks * hparams.generator_temperature)
             divergence = kl_divergence(target, probs) + kl_divergence(occurrence, marked)
-            losses = losses + consistency * divergence
+            losses = losses + self.consistency_weight * divergence
         return Step(self.reduce_views(losses), target.argmax(1))
 
     def joint_losses(
@@ -131,7 +151,7 @@ class IDGP(ConfidenceMethod[IDGPHparams]):
         What one network gives the other carries no gradient.
         """
         hparams, (target, occurrence) = self.hparams, targets
-        log_probs = scores.log_softmax(-1)  # [V, B, C]
+        log_probs = log_softmax(scores)  # [V, B, C]
         guide = generation_weights(marks.detach(), target.argmax(1), candidates)
         fit = confidence(scores[:, None], candidates)  # [V, B, C], of each view by itself
         guided = soft_cross_entropy(F.logsigmoid(-marks), fit)

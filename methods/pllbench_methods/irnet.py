@@ -8,6 +8,7 @@ takes its margin from the true noise rates. Here the signal is how often the bes
 training instance is one of its candidates, and the margin is a constant.
 """
 
+from collections.abc import Mapping
 from typing import Literal
 
 import torch
@@ -15,10 +16,11 @@ import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it
 from pydantic import Field
 from torch import Tensor
 
-from pllbench.method import Batch, Problem, Step, TrainView
+from pllbench.method import Batch, Problem, Schedule, Step, TrainView
 from pllbench_methods.shared.confidence import restrict
 from pllbench_methods.shared.losses import soft_cross_entropy
 from pllbench_methods.shared.prototypes import PrototypeContrast, PrototypeHparams
+from pllbench_methods.shared.softmax import log_softmax, softmax
 
 TARGET_FLOOR = 1e-4
 """Floor of the target in the symmetric loss; its log is what the reverse cross entropy costs."""
@@ -75,6 +77,8 @@ class IRNet(PrototypeContrast[IRNetHparams]):
         sets: [N, C], the candidate sets as they have grown.
         signal: [epochs], share of the instances whose best class was a candidate at first.
         correcting: whether candidates are added.
+        disambiguating: whether prototypes move the confidence in this epoch.
+        may_correct: whether the schedule allows new candidates; the signal is not asked.
     """
 
     hparams_type = IRNetHparams
@@ -86,6 +90,8 @@ class IRNet(PrototypeContrast[IRNetHparams]):
     sets: Tensor
     signal: Tensor
     correcting: Tensor
+    disambiguating: bool
+    may_correct: bool
 
     def __init__(self, problem: Problem, hparams: IRNetHparams) -> None:
         super().__init__(problem, hparams)
@@ -100,11 +106,16 @@ class IRNet(PrototypeContrast[IRNetHparams]):
         return ("query", "key", "query")
 
     @property
-    def may_correct(self) -> bool:
-        """Whether the schedule allows new candidates; the signal is not asked."""
-        if self.hparams.correct_start is None:
-            return self.epoch >= shortest_history(self.epochs)
-        return self.reference_epoch >= self.hparams.correct_start
+    def schedules(self) -> Mapping[str, Schedule]:
+        """PiCO's, the start of the prototypes, and that of new candidates."""
+        proto_start, correct_start = self.hparams.proto_start, self.hparams.correct_start
+        if correct_start is None:
+            correct_start = shortest_history(self.epochs) * self.reference_epochs / self.epochs
+        return {
+            **super().schedules,
+            "disambiguating": lambda epoch: epoch >= proto_start,
+            "may_correct": lambda epoch: epoch >= correct_start,
+        }
 
     def on_epoch_start(self, train: TrainView) -> None:  # noqa: ARG002 - the contract's
         """Start to add candidates when the signal stops rising, or where the schedule says so."""
@@ -126,14 +137,14 @@ class IRNet(PrototypeContrast[IRNetHparams]):
             inside = batch.candidates.gather(1, logits.argmax(1, keepdim=True))
             self.signal[self.epoch] += inside.sum() / len(self.sets)
             pseudo = restrict(logits, sets).argmax(1)  # [B]
-            first = (query @ self.prototypes.T).softmax(1)  # [B, C], before the batch changes them
+            first = softmax(query @ self.prototypes.T)  # [B, C], before the batch changes them
             self.move_prototypes(query, pseudo)
             key = self.key_embeddings(batch.x[1])  # [B, E]
             target = self.target(index)  # [B, C]
-            if self.reference_epoch >= hparams.proto_start:
+            if self.disambiguating:
                 nearest = restrict(first, sets).argmax(1)
                 target = self.move_confidence(index, F.one_hot(nearest, sets.shape[1]).float())
-        log_probs = logits.log_softmax(1)
+        log_probs = log_softmax(logits)
         if hparams.cls_loss == "sce":
             weights = hparams.ce_weight, hparams.rce_weight
             loss = symmetric_cross_entropy(log_probs, target, *weights).mean()
@@ -142,7 +153,7 @@ class IRNet(PrototypeContrast[IRNetHparams]):
         loss = loss + hparams.cont_weight * self.label_contrast(query, key, pseudo)
         if self.may_correct:
             with torch.no_grad():
-                second = (self.query(batch.x[2])[1] @ self.prototypes.T).softmax(1)
+                second = softmax(self.query(batch.x[2])[1] @ self.prototypes.T)
                 self.correct(index, first, second)
         self.enqueue(key, pseudo)
         size = self.sets[index].sum(1).float().mean()

@@ -6,6 +6,7 @@ Y. Gao, M.-L. Zhang: Discriminative Complementary-Label Learning with Weighted L
 from torch import Tensor
 
 from pllbench_methods.shared.complementary import ComplementaryHparams, PairwiseMethod
+from pllbench_methods.shared.softmax import log_softmax, softmax
 
 
 class LWHparams(ComplementaryHparams):
@@ -32,8 +33,8 @@ class LW(PairwiseMethod[LWHparams]):
 
         As in the released code, the weight carries gradient.
         """
-        others = 1 - logits.softmax(-1)
-        losses = -others.log_softmax(-1)
+        others = 1 - softmax(logits)
+        losses = -log_softmax(others)
         if not self.hparams.weighted:
             return losses
         return (1 + others / (logits.shape[-1] - 1)) * losses

@@ -14,6 +14,7 @@ from pllbench.method import Batch, Step
 from pllbench_methods.shared.confidence import confidence, restrict
 from pllbench_methods.shared.losses import log_complement
 from pllbench_methods.shared.refresh import PostStepMethod, RefreshHparams
+from pllbench_methods.shared.softmax import log_softmax
 
 
 class LWSHparams(RefreshHparams):
@@ -52,7 +53,7 @@ class LWS(PostStepMethod[LWSHparams]):
         if self.hparams.surrogate == "sigmoid":
             up, down = torch.sigmoid(-logits), torch.sigmoid(logits)
         else:
-            up, down = -logits.log_softmax(-1), -log_complement(logits)
+            up, down = -log_softmax(logits), -log_complement(logits)
         losses = weights * torch.where(batch.candidates, up, self.hparams.beta * down)
         pseudo = restrict(weights, batch.candidates).argmax(-1)
         return Step(self.reduce_views(losses.sum(-1)), pseudo)

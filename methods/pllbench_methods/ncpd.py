@@ -9,16 +9,18 @@ losses of all its pairs, and the loss is the mean over instances instead of the 
 """
 
 import math
+from collections.abc import Mapping
 from typing import Literal
 
 import torch
 from pydantic import Field
 from torch import Tensor
 
-from pllbench.method import Batch, Step
+from pllbench.method import Batch, Schedule, Step
 from pllbench_methods.shared.confidence import confidence, uniform_confidence
 from pllbench_methods.shared.losses import smallest_pairs, soft_cross_entropy
 from pllbench_methods.shared.peers import PeerMethod
+from pllbench_methods.shared.softmax import log_softmax
 from pllbench_methods.shared.views import ViewHparams
 
 
@@ -48,17 +50,25 @@ class NCPD(PeerMethod[NCPDHparams]):
     Attributes:
         network: alpha, which predicts.
         peer: beta.
+        share: of all pairs or groups, how much of them is disambiguated in this epoch.
     """
 
     hparams_type = NCPDHparams
     family = "peers"
     year = 2020
     venue = "ECML-PKDD"
+    share: Tensor
+
+    @property
+    def schedules(self) -> Mapping[str, Schedule]:
+        """The time function; the paper counts epochs from 1."""
+        one = self.reference_epochs / self.epochs
+        return {"share": lambda epoch: self.hparams.share(epoch + one)}
 
     def loss(self, batch: Batch) -> Step:
         """L_alpha + L_beta (Eqs. 6 and 7); the pseudo label comes from alpha's confidence."""
         logits = self.both_logits(batch)  # [2, V, B, C]
-        log_probs = logits.log_softmax(-1)
+        log_probs = log_softmax(logits)
         weights = confidence(logits, batch.candidates)  # [2, B, C], Eq. 1
         pseudo = weights[0].argmax(-1)
         if self.hparams.progressive:
@@ -75,9 +85,7 @@ class NCPD(PeerMethod[NCPDHparams]):
         At most one pair of an instance; none if its prediction is no candidate.
         """
         scores = log_probs.detach().mean(-3)  # [2, B, C], over views
-        # The paper counts epochs from 1.
-        share = self.hparams.share((self.epoch + 1) * self.reference_epochs / self.epochs)
         units = candidates.sum() if self.hparams.budget == "pairs" else len(candidates)
-        small = smallest_pairs(-scores, candidates, share * units)
+        small = smallest_pairs(-scores, candidates, self.share * units)
         predicted = torch.zeros_like(small).scatter(-1, scores.argmax(-1, keepdim=True), True)
         return small & predicted

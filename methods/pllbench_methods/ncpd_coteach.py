@@ -9,13 +9,16 @@ Deep Neural Networks with Extremely Noisy Labels, NeurIPS 2018.
 """
 
 import math
+from collections.abc import Mapping
 
 from pydantic import Field
+from torch import Tensor
 
-from pllbench.method import Batch, Problem, Step
+from pllbench.method import Batch, Problem, Schedule, Step
 from pllbench_methods.shared.confidence import confidence
 from pllbench_methods.shared.losses import smallest_pairs
 from pllbench_methods.shared.peers import PeerMethod
+from pllbench_methods.shared.softmax import log_softmax
 from pllbench_methods.shared.views import ViewHparams
 
 
@@ -27,6 +30,10 @@ class NCPDCoteachHparams(ViewHparams):
     ramp_exponent: float = Field(default=1.0, gt=0)
     """c: exponent of that rise."""
 
+    def rise(self, epoch: float) -> float:
+        """Share of the noise rate that is dropped at a reference epoch."""
+        return math.pow(min(epoch / self.ramp_epochs, 1.0), self.ramp_exponent)
+
 
 class NCPDCoteach(PeerMethod[NCPDCoteachHparams]):
     """Every candidate is a label of its own; each network trains on what its peer finds easy.
@@ -35,20 +42,26 @@ class NCPDCoteach(PeerMethod[NCPDCoteachHparams]):
         network: the network that predicts.
         peer: the other one.
         noise_rate: share of wrong pairs in the training set, 1 - 1 / mean size of candidate sets.
+        rise: share of the noise rate that is dropped in this epoch.
     """
 
     hparams_type = NCPDCoteachHparams
     family = "peers"
+    rise: Tensor
 
     def __init__(self, problem: Problem, hparams: NCPDCoteachHparams) -> None:
         super().__init__(problem, hparams)
         self.noise_rate = 1 - len(problem.candidates) / int(problem.candidates.sum())
 
     @property
-    def remember_rate(self) -> float:
-        """R: the share of a batch's pairs that is kept."""
-        rise = min(self.reference_epoch / self.hparams.ramp_epochs, 1.0)
-        return 1 - self.noise_rate * math.pow(rise, self.hparams.ramp_exponent)
+    def schedules(self) -> Mapping[str, Schedule]:
+        """The rise of what is dropped."""
+        return {"rise": self.hparams.rise}
+
+    @property
+    def remember_rate(self) -> Tensor:
+        """R: the share of a batch's pairs that is kept, a scalar."""
+        return 1 - self.noise_rate * self.rise
 
     def loss(self, batch: Batch) -> Step:
         """Mean cross entropy of both networks, each over the pairs that the other one chose.
@@ -56,7 +69,7 @@ class NCPDCoteach(PeerMethod[NCPDCoteachHparams]):
         The pseudo label is the best candidate of the first network.
         """
         logits = self.both_logits(batch)  # [2, V, B, C]
-        losses = -logits.log_softmax(-1)
+        losses = -log_softmax(logits)
         num_pairs = batch.candidates.sum()
         kept = (self.remember_rate * num_pairs).floor().clamp(min=1)
         chosen = smallest_pairs(losses.detach().mean(-3), batch.candidates, kept)  # [2, B, C]

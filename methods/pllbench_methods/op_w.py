@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from pllbench_methods.shared.complementary import ComplementaryHparams, PairwiseMethod
+from pllbench_methods.shared.softmax import log_softmax, softmax
 
 WEIGHT_FLOOR = 1e-6
 """What is added to every weight: all that a pair off the prediction weighs."""
@@ -29,11 +30,11 @@ def order_preserving_weights(logits: Tensor) -> Tensor:
 
     u grows like exp(z), so its softmax is soon one-hot at the predicted class.
     """
-    exponents = -(-logits).log_softmax(-1)  # log u
+    exponents = -log_softmax(-logits)  # log u
     peak = exponents.detach().amax(-1, keepdim=True)
     # u - max u, without the overflow of u itself.
     gaps = peak.clamp(max=LARGEST_EXPONENT).exp() * torch.expm1(exponents - peak)
-    return gaps.softmax(-1) * logits.softmax(-1) + WEIGHT_FLOOR
+    return softmax(gaps) * softmax(logits) + WEIGHT_FLOOR
 
 
 class OPW(PairwiseMethod[OPWHparams]):
@@ -46,7 +47,7 @@ class OPW(PairwiseMethod[OPWHparams]):
 
     def pair_losses(self, logits: Tensor) -> Tensor:
         """-w_k log softmax(-z)_k, [V, B, C]. As in the released codes, the weight has gradient."""
-        losses = -(-logits).log_softmax(-1)
+        losses = -log_softmax(-logits)
         if not self.hparams.weighted:
             return losses
         return order_preserving_weights(logits) * losses

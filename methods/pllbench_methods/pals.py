@@ -17,6 +17,7 @@ from torch import Tensor
 from pllbench.method import Batch, Hparams, Method, Problem, Step, TrainView
 from pllbench_methods.shared.confidence import restrict
 from pllbench_methods.shared.mixup import draw_larger_share, draw_partners, mix
+from pllbench_methods.shared.softmax import softmax
 from pllbench_methods.shared.training_set import nearest_neighbours, plain_outputs
 
 
@@ -119,7 +120,7 @@ class PALS(Method[PALSHparams]):
         logits, features, candidates = plain_outputs(self.network, train)
         sets = candidates
         if self.epoch > 0:
-            peak, best = logits.softmax(1).max(1)
+            peak, best = softmax(logits).max(1)
             confident = (peak > self.threshold)[:, None]
             sets = sets | (F.one_hot(best, sets.shape[1]).bool() & confident)
         rows = torch.arange(len(sets), device=sets.device)[:, None]

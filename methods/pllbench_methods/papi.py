@@ -7,16 +7,19 @@ of the prototypes' momentum come one epoch late there.
 Letters in shape comments: B batch, C classes, E embedding.
 """
 
+from collections.abc import Mapping
+
 import torch
 from pydantic import Field
 from torch import Tensor
 
-from pllbench.method import Batch, Hparams, Problem, Step
+from pllbench.method import Batch, Hparams, Problem, Schedule, Step
 from pllbench_methods.shared.confidence import ConfidenceState, restrict
 from pllbench_methods.shared.contrastive import Encoder, updated_prototypes
 from pllbench_methods.shared.losses import kl_divergence, soft_cross_entropy
 from pllbench_methods.shared.mixup import draw_partners, draw_share, mix
 from pllbench_methods.shared.schedules import ramp
+from pllbench_methods.shared.softmax import log_softmax, softmax
 
 
 class PaPiHparams(Hparams):
@@ -50,6 +53,10 @@ class PaPiHparams(Hparams):
         start = self.proto_momentum_start
         return start + (self.proto_momentum_end - start) * progress
 
+    def alignment_weight(self, epoch: float) -> float:
+        """Weight of the alignment at a reference epoch."""
+        return self.align_weight * ramp(epoch, self.ramp_epochs)
+
 
 def alignment(log_probs: Tensor, target: Tensor, partners: Tensor, share: float) -> Tensor:
     """KL divergences of both targets of mixed instances, weighed as they are mixed, [..., B].
@@ -73,6 +80,9 @@ class PaPi(ConfidenceState[PaPiHparams]):
         encoder: the network and its head.
         confidence: [N, C], weights of the candidates.
         prototypes: [C, E], unit rows, zero until a class is first seen.
+        phi: share of the confidence that an update keeps in this epoch.
+        proto_momentum: share of a prototype that one embedding's update keeps.
+        alignment_weight: weight of the alignment with the prototypes.
     """
 
     hparams_type = PaPiHparams
@@ -81,6 +91,9 @@ class PaPi(ConfidenceState[PaPiHparams]):
     year = 2023
     venue = "CVPR"
     prototypes: Tensor
+    phi: Tensor
+    proto_momentum: Tensor
+    alignment_weight: Tensor
 
     def __init__(self, problem: Problem, hparams: PaPiHparams) -> None:
         super().__init__(problem, hparams)
@@ -93,25 +106,34 @@ class PaPi(ConfidenceState[PaPiHparams]):
         """The weak view, which is classified, and a strong one."""
         return ("weak", "strong")
 
+    @property
+    def schedules(self) -> Mapping[str, Schedule]:
+        """What updates keep of confidence and prototypes, and the weight of the alignment."""
+        hparams, length = self.hparams, self.reference_epochs
+        return {
+            "phi": lambda epoch: hparams.phi(epoch / length),
+            "proto_momentum": lambda epoch: hparams.proto_momentum(epoch / length),
+            "alignment_weight": hparams.alignment_weight,
+        }
+
     def loss(self, batch: Batch) -> Step:
         """L_cls + weight * L_align; the argmax of the updated confidence is the pseudo label."""
-        hparams, progress = self.hparams, self.epoch / self.epochs
+        hparams = self.hparams
         share, partners = draw_share(hparams.mixup_alpha), draw_partners(batch.index)
         blends = [mix(x, partners, share) for x in batch.x]
         logits, embeddings = self.encoder.views([*batch.x, *blends])  # [4, B, C], [4, B, E]
         inside = restrict(logits[:2].detach(), batch.candidates)  # [2, B, C]
         prototypes = self.prototypes.clone()  # as they are before this batch
         with torch.no_grad():
-            momentum = hparams.proto_momentum(progress)
             plain, predicted = embeddings[:2].flatten(0, 1), inside.argmax(-1).flatten()
-            self.prototypes.copy_(updated_prototypes(prototypes, plain, predicted, momentum))
-        target = self.target(batch.index).lerp(inside[0].softmax(-1), 1 - hparams.phi(progress))
+            moved = updated_prototypes(prototypes, plain, predicted, self.proto_momentum)
+            self.prototypes.copy_(moved)
+        target = self.target(batch.index).lerp(softmax(inside[0]), 1 - self.phi)
         self.renew(batch.index, target)
-        classified = soft_cross_entropy(logits[0].log_softmax(-1), target).mean()
-        log_probs = (embeddings[2:] @ prototypes.T / hparams.temperature).log_softmax(-1)
+        classified = soft_cross_entropy(log_softmax(logits[0]), target).mean()
+        log_probs = log_softmax(embeddings[2:] @ prototypes.T / hparams.temperature)
         aligned = alignment(log_probs, target, partners, share).mean(-1).sum()
-        weight = hparams.align_weight * ramp(self.reference_epoch, hparams.ramp_epochs)
-        return Step(classified + weight * aligned, target.argmax(-1))
+        return Step(classified + self.alignment_weight * aligned, target.argmax(-1))
 
     def predict(self, x: Tensor) -> Tensor:
         """Logits [B, C] of the classifier."""

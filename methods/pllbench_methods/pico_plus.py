@@ -6,12 +6,14 @@ for Robust Partial Label Learning, TPAMI 2024. The order of a step is that of th
 Letters in shape comments: B batch, C classes, E embedding, Q queue, P = 2 B + Q contrast pool.
 """
 
+from collections.abc import Mapping
+
 import torch
 import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it by
 from pydantic import Field
 from torch import Tensor
 
-from pllbench.method import Batch, Problem, Step, TrainView
+from pllbench.method import Batch, Problem, Schedule, Step, TrainView
 from pllbench_methods.shared.confidence import restrict
 from pllbench_methods.shared.contrastive import contrast_losses, instance_contrast
 from pllbench_methods.shared.losses import soft_cross_entropy
@@ -19,6 +21,7 @@ from pllbench_methods.shared.mixup import mixup_cross_entropy
 from pllbench_methods.shared.prototypes import PrototypeContrast, PrototypeHparams
 from pllbench_methods.shared.queues import queue_places
 from pllbench_methods.shared.selection import mean_over
+from pllbench_methods.shared.softmax import log_softmax, softmax
 
 
 class PiCOPlusHparams(PrototypeHparams):
@@ -51,6 +54,8 @@ class PiCOPlus(PrototypeContrast[PiCOPlusHparams]):
         distance: [N], minus the cosine of an embedding and the prototype of its best candidate.
         reliable: [N], whether an instance is among the nearest of the last epoch; all at first.
         queue_reliable: [Q], the same of the queue's entries.
+        disambiguating: whether the warm-up is over in this epoch.
+        attracting: whether unreliable instances attract their neighbours.
     """
 
     hparams_type = PiCOPlusHparams
@@ -62,6 +67,8 @@ class PiCOPlus(PrototypeContrast[PiCOPlusHparams]):
     distance: Tensor
     reliable: Tensor
     queue_reliable: Tensor
+    disambiguating: bool
+    attracting: bool
 
     def __init__(self, problem: Problem, hparams: PiCOPlusHparams) -> None:
         super().__init__(problem, hparams)
@@ -72,9 +79,14 @@ class PiCOPlus(PrototypeContrast[PiCOPlusHparams]):
         self.register_buffer("queue_reliable", unseen)
 
     @property
-    def disambiguating(self) -> bool:
-        """Whether the warm-up is over."""
-        return self.reference_epoch >= self.hparams.proto_start
+    def schedules(self) -> Mapping[str, Schedule]:
+        """PiCO's, the end of the warm-up, and the start of the neighbours."""
+        hparams = self.hparams
+        return {
+            **super().schedules,
+            "disambiguating": lambda epoch: epoch >= hparams.proto_start,
+            "attracting": lambda epoch: epoch >= hparams.knn_start,
+        }
 
     def on_epoch_start(self, train: TrainView) -> None:  # noqa: ARG002 - the contract's
         """Select the nearest instances as reliable."""
@@ -103,9 +115,9 @@ class PiCOPlus(PrototypeContrast[PiCOPlusHparams]):
                 nearest = restrict(similarity, candidates).argmax(1)
                 weights = F.one_hot(nearest, target.shape[1]).float()
                 target = self.move_confidence(index, weights)
-                guess = (similarity / hparams.guess_temperature).softmax(1)
+                guess = softmax(similarity / hparams.guess_temperature)
                 target = torch.where(reliable[:, None], target, guess)
-        losses = soft_cross_entropy(logits.log_softmax(1), target)  # [B]
+        losses = soft_cross_entropy(log_softmax(logits), target)  # [B]
         if self.disambiguating:
             loss = self.classification(batch.x[0], losses, target, reliable)
             loss = loss + self.contrast(query, key, pseudo, reliable)
@@ -140,11 +152,12 @@ class PiCOPlus(PrototypeContrast[PiCOPlusHparams]):
     def contrast(self, query: Tensor, key: Tensor, pseudo: Tensor, reliable: Tensor) -> Tensor:
         """L_cont, a scalar: reliable positives or neighbours, and weakly all of a pseudo label."""
         hparams = self.hparams
-        pool, labels = self.contrast_pool(query, key, pseudo)
+        pool = torch.cat([query, key, self.queue])  # [P, E]
+        labels = torch.cat([pseudo, pseudo, self.queue_labels])  # [P]
         trusted = torch.cat([reliable, reliable, self.queue_reliable])  # [P]
         positive = (pseudo[:, None] == labels) & trusted & reliable[:, None]  # [B, P]
         anchor_weights = torch.ones_like(reliable, dtype=torch.float32)
-        if self.reference_epoch >= hparams.knn_start:
+        if self.attracting:
             count = min(hparams.num_neighbours, len(pool))
             near = (query.detach() @ pool.detach().T).topk(count).indices  # [B, count]
             neighbours = torch.zeros_like(positive).scatter(1, near, True)

@@ -12,6 +12,7 @@ from torch import Tensor
 from pllbench.method import Batch, Problem, Step, TrainView
 from pllbench_methods.shared.confidence import ConfidenceMethod, restrict
 from pllbench_methods.shared.losses import soft_cross_entropy
+from pllbench_methods.shared.softmax import log_softmax, softmax
 from pllbench_methods.shared.views import ViewHparams
 
 THETA_MAX = 0.4
@@ -89,8 +90,8 @@ class POP(ConfidenceMethod[POPHparams]):
         """Cross entropy with the stored confidence, whose argmax is the pseudo label."""
         logits, _ = self.network.views(batch.x)  # [V, B, C]
         target = self.target(batch.index)  # [B, C]
-        losses = soft_cross_entropy(logits.log_softmax(-1), target)  # [V, B]
+        losses = soft_cross_entropy(log_softmax(logits), target)  # [V, B]
         # The weak view alone renews the confidence, and never outside of the purified set.
         kept = self.kept[batch.index]
-        self.renew(batch.index, restrict(logits[0].detach(), kept).softmax(-1))
+        self.renew(batch.index, softmax(restrict(logits[0].detach(), kept)))
         return Step(self.reduce_views(losses), target.argmax(-1))

@@ -7,6 +7,7 @@ Partial-Label Learning, ICML 2020.
 from pllbench.method import Batch, Step
 from pllbench_methods.shared.confidence import ConfidenceMethod, confidence
 from pllbench_methods.shared.losses import soft_cross_entropy
+from pllbench_methods.shared.softmax import log_softmax
 from pllbench_methods.shared.views import ViewHparams
 
 
@@ -26,6 +27,6 @@ class PRODEN(ConfidenceMethod[ViewHparams]):
         """Cross entropy with the stored confidence, whose argmax is the pseudo label."""
         logits, _ = self.network.views(batch.x)  # [V, B, C]
         target = self.target(batch.index)  # [B, C]
-        losses = soft_cross_entropy(logits.log_softmax(-1), target)  # [V, B], AsyCo Eq. 7
+        losses = soft_cross_entropy(log_softmax(logits), target)  # [V, B], AsyCo Eq. 7
         self.renew(batch.index, confidence(logits, batch.candidates))  # AsyCo Eq. 6
         return Step(self.reduce_views(losses), target.argmax(-1))

@@ -12,6 +12,7 @@ from pllbench.method import Batch, Step
 from pllbench_methods.shared.confidence import confidence
 from pllbench_methods.shared.losses import soft_cross_entropy
 from pllbench_methods.shared.refresh import PostStepMethod, RefreshHparams
+from pllbench_methods.shared.softmax import log_softmax
 
 
 class RCHparams(RefreshHparams):
@@ -38,7 +39,7 @@ class RC(PostStepMethod[RCHparams]):
         """Cross entropy with the stored confidence, whose argmax is the pseudo label."""
         logits, _ = self.network.views(batch.x)  # [V, B, C]
         target = self.target(batch.index)  # [B, C]
-        losses = soft_cross_entropy(logits.log_softmax(-1), target)  # [V, B], AsyCo Eq. 7
+        losses = soft_cross_entropy(log_softmax(logits), target)  # [V, B], AsyCo Eq. 7
         if self.hparams.refresh == "pre_step":
             self.renew(batch.index, confidence(logits, batch.candidates))
         return Step(self.reduce_views(losses), target.argmax(-1))

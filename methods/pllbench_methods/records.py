@@ -7,14 +7,17 @@ term on both of them.
 Letters in shape comments: B batch, C classes, D features, V views.
 """
 
+from collections.abc import Mapping
+
 import torch
 from pydantic import Field
 from torch import Tensor
 
-from pllbench.method import Batch, Hparams, Problem, Step
+from pllbench.method import Batch, Hparams, Problem, Schedule, Step
 from pllbench_methods.shared.confidence import ConfidenceState, confidence
 from pllbench_methods.shared.losses import kl_divergence, non_candidate_losses
 from pllbench_methods.shared.mixup import draw_larger_share, draw_partners, mix
+from pllbench_methods.shared.softmax import log_softmax
 
 
 class RECORDSHparams(Hparams):
@@ -38,7 +41,7 @@ def corr_loss(logits: Tensor, target: Tensor, candidates: Tensor) -> Tensor:
         target: weights of the candidates [B, C].
         candidates: [B, C].
     """
-    consistency = kl_divergence(target.expand_as(logits), logits.log_softmax(-1))  # [V, B]
+    consistency = kl_divergence(target.expand_as(logits), log_softmax(logits))  # [V, B]
     return (non_candidate_losses(logits, candidates) + consistency).mean(-1).sum()
 
 
@@ -49,6 +52,7 @@ class RECORDS(ConfidenceState[RECORDSHparams]):
         network: the network that is trained and predicts.
         confidence: [N, C], weights of the candidates.
         mean_features: [D], moving average over the steps; it starts from 0.
+        refreshing: whether the confidence is renewed in this epoch.
     """
 
     hparams_type = RECORDSHparams
@@ -57,6 +61,7 @@ class RECORDS(ConfidenceState[RECORDSHparams]):
     year = 2023
     venue = "ICLR"
     mean_features: Tensor
+    refreshing: bool
 
     def __init__(self, problem: Problem, hparams: RECORDSHparams) -> None:
         super().__init__(problem, hparams)
@@ -69,17 +74,22 @@ class RECORDS(ConfidenceState[RECORDSHparams]):
         """A weak view and a strong one."""
         return ("weak", "strong")
 
+    @property
+    def schedules(self) -> Mapping[str, Schedule]:
+        """The start of the renewals."""
+        start = self.hparams.refresh_start
+        return {"refreshing": lambda epoch: epoch >= start}
+
     def log_bias(self) -> Tensor:
         """Log probabilities [C] of the classifier at the mean features, without gradient."""
         logits: Tensor = self.network.classifier(self.mean_features)
-        return logits.detach().log_softmax(-1)
+        return log_softmax(logits.detach())
 
     def loss(self, batch: Batch) -> Step:
         """CORR, with mixup where asked for; the stored confidence is the pseudo label."""
         hparams = self.hparams
-        refreshing = self.reference_epoch >= hparams.refresh_start
         xs, share, partners = batch.x, 0.0, batch.index
-        mixing = refreshing and hparams.mixup_weight > 0
+        mixing = self.refreshing and hparams.mixup_weight > 0
         if mixing:
             share = draw_larger_share(hparams.mixup_alpha)
             partners = draw_partners(batch.index)
@@ -93,7 +103,7 @@ class RECORDS(ConfidenceState[RECORDSHparams]):
                 logits[2:], mix(target, partners, share), either
             )
         self.mean_features.lerp_(features[:2].detach().mean((0, 1)), 1 - hparams.momentum)
-        if refreshing:
+        if self.refreshing:
             debiased = logits[:2].detach() - self.log_bias()
             self.renew(batch.index, confidence(debiased, batch.candidates))
         return Step(loss, target.argmax(-1))

@@ -7,6 +7,7 @@ Learning with Complementary Labels, ICML 2020.
 from torch import Tensor
 
 from pllbench_methods.shared.complementary import ComplementaryHparams, PairwiseMethod
+from pllbench_methods.shared.softmax import softmax
 
 
 class SCLEXP(PairwiseMethod[ComplementaryHparams]):
@@ -19,4 +20,4 @@ class SCLEXP(PairwiseMethod[ComplementaryHparams]):
 
     def pair_losses(self, logits: Tensor) -> Tensor:
         """exp(p_k), [V, B, C]."""
-        return logits.softmax(-1).exp()
+        return softmax(logits).exp()

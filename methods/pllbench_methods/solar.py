@@ -22,6 +22,7 @@ from pllbench_methods.shared.queues import queue_places
 from pllbench_methods.shared.schedules import ramp
 from pllbench_methods.shared.selection import mean_over, mix_chosen, smallest_by_class
 from pllbench_methods.shared.sinkhorn import sinkhorn
+from pllbench_methods.shared.softmax import log_softmax, softmax
 
 
 class SoLarHparams(Hparams):
@@ -139,7 +140,7 @@ class SoLar(ConfidenceState[SoLarHparams]):
         scores = pool = hparams.sharpness * inside
         if self.stage_epoch * len(self.confidence) >= len(self.queue):  # it is full
             pool = torch.cat([hparams.sharpness * self.queue.log(), scores])  # [Q + B, C]
-        return (scores + sinkhorn(pool, self.prior.log(), hparams.iterations)).softmax(1)
+        return softmax(scores + sinkhorn(pool, self.prior.log(), hparams.iterations))
 
     def enqueue(self, inside: Tensor) -> None:
         """Write log probabilities of the candidates [B, C] over the oldest rows of the queue."""
@@ -156,11 +157,11 @@ class SoLar(ConfidenceState[SoLarHparams]):
         """
         hparams = self.hparams
         logits, _ = self.network.views(batch.x)  # [2, B, C]
-        log_probs = logits.log_softmax(-1)
+        log_probs = log_softmax(logits)
         inside = restrict(log_probs[0].detach(), batch.candidates)  # [B, C]
         target = self.target(batch.index)  # [B, C]
         unreliable_losses = soft_cross_entropy(log_probs[0], target)  # [B]
-        self.renew(batch.index, inside.softmax(1))
+        self.renew(batch.index, softmax(inside))
         if self.stage_epoch == 0:
             self.enqueue(inside)
             return Step(unreliable_losses.mean(), target.argmax(1))
@@ -169,7 +170,7 @@ class SoLar(ConfidenceState[SoLarHparams]):
         chosen = self.reliable(log_probs[0].detach(), labels)  # [B]
         losses = soft_cross_entropy(log_probs, labels)  # [2, B]
         x, mixed_labels = mix_chosen(batch.x[0], labels, chosen, hparams.mixup_alpha)
-        mixed_losses = soft_cross_entropy(self.network(x)[0].log_softmax(1), mixed_labels)  # [B]
+        mixed_losses = soft_cross_entropy(log_softmax(self.network(x)[0]), mixed_labels)  # [B]
         reliable = mean_over(chosen, losses[0]) + mean_over(chosen, losses[1]) + mixed_losses.mean()
         eta = hparams.eta * self.progress
         loss = eta * reliable + (1 - eta) * mean_over(~chosen, unreliable_losses)

@@ -5,6 +5,7 @@ Not a partial-label method: it shows what the candidate sets cost.
 
 from pllbench.method import Batch, Problem, Step
 from pllbench_methods.shared.losses import soft_cross_entropy
+from pllbench_methods.shared.softmax import log_softmax
 from pllbench_methods.shared.views import MultiViewMethod, ViewHparams
 
 
@@ -30,5 +31,5 @@ class Supervised(MultiViewMethod[ViewHparams]):
     def loss(self, batch: Batch) -> Step:
         """Cross entropy; there is no pseudo label."""
         logits, _ = self.network.views(batch.x)  # [V, B, C]
-        losses = soft_cross_entropy(logits.log_softmax(-1), batch.candidates.float())  # [V, B]
+        losses = soft_cross_entropy(log_softmax(logits), batch.candidates.float())  # [V, B]
         return Step(self.reduce_views(losses))

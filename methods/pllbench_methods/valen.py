@@ -12,6 +12,7 @@ samples.
 
 import itertools
 import math
+from collections.abc import Mapping
 from typing import Literal
 
 import torch
@@ -20,9 +21,10 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.distributions import Dirichlet, Gamma, kl_divergence
 
-from pllbench.method import Batch, Hparams, Problem, Step, TrainView
+from pllbench.method import Batch, Hparams, Problem, Schedule, Step, TrainView
 from pllbench_methods.shared.confidence import ConfidenceState, restrict
 from pllbench_methods.shared.losses import soft_cross_entropy
+from pllbench_methods.shared.softmax import log_softmax, softmax
 from pllbench_methods.shared.training_set import nearest_neighbours, plain_outputs
 
 SMALLEST, LARGEST = math.log(0.01), math.log(30.0)
@@ -68,7 +70,7 @@ def sample_dirichlet(concentration: Tensor) -> Tensor:
     """
     gamma = Gamma(concentration + 1, concentration.new_ones(()), validate_args=False).rsample()
     log_uniform = -torch.empty_like(concentration).exponential_()
-    return (gamma.log() + log_uniform / concentration).log_softmax(-1)
+    return log_softmax(gamma.log() + log_uniform / concentration)
 
 
 def dirichlet_divergence(concentration: Tensor, prior: float) -> Tensor:
@@ -116,6 +118,7 @@ class VALEN(ConfidenceState[VALENHparams]):
         confidence: [N, C], the network's probabilities on the candidates at its last step.
         neighbours: [N, K], rows of the graph's neighbours; each row itself at first.
         ready: whether the warm-up has been handed over.
+        enhancing: whether the warm-up is over in this epoch.
         encoder: code: the inference model.
         decoder: code: reconstructs the instance from a draw.
         distribution: code: [N, C], what the network learns from.
@@ -135,6 +138,7 @@ class VALEN(ConfidenceState[VALENHparams]):
     distribution: Tensor
     candidates: Tensor
     features: Tensor
+    enhancing: bool
 
     def __init__(self, problem: Problem, hparams: VALENHparams) -> None:
         super().__init__(problem, hparams)
@@ -159,9 +163,10 @@ class VALEN(ConfidenceState[VALENHparams]):
             self.register_buffer("features", torch.zeros(num_rows, width, device=device))
 
     @property
-    def enhancing(self) -> bool:
-        """Whether the warm-up is over."""
-        return self.reference_epoch >= self.hparams.warmup
+    def schedules(self) -> Mapping[str, Schedule]:
+        """The end of the warm-up."""
+        warmup = self.hparams.warmup
+        return {"enhancing": lambda epoch: epoch >= warmup}
 
     def on_epoch_start(self, train: TrainView) -> None:
         """Make the graph: once, after the warm-up (code), or before every epoch (paper)."""
@@ -180,7 +185,7 @@ class VALEN(ConfidenceState[VALENHparams]):
     def loss(self, batch: Batch) -> Step:
         """PRODEN in the warm-up, and the loss of the mode after it."""
         logits, _ = self.network(batch.x[0])  # [B, C]
-        log_probs = logits.log_softmax(1)
+        log_probs = log_softmax(logits)
         if not self.enhancing:
             target = self.target(batch.index)  # [B, C]
             loss = soft_cross_entropy(log_probs, target).mean()
@@ -191,7 +196,7 @@ class VALEN(ConfidenceState[VALENHparams]):
         else:
             loss, target = self.inference(batch)
             loss = loss + soft_cross_entropy(log_probs, target).mean()
-        self.renew(batch.index, restrict(logits.detach(), batch.candidates).softmax(1))
+        self.renew(batch.index, softmax(restrict(logits.detach(), batch.candidates)))
         return Step(loss, target.argmax(1))
 
     def encoder_loss(self, batch: Batch) -> Tensor:
@@ -199,7 +204,7 @@ class VALEN(ConfidenceState[VALENHparams]):
         hparams, (x,), index = self.hparams, batch.x, batch.index
         old = self.target(index)  # [B, C]
         scores, _ = self.encoder(x)  # [B, C]
-        log_probs = scores.log_softmax(1)
+        log_probs = log_softmax(scores)
         inside = restrict(log_probs, batch.candidates)
         # The released code keeps the normaliser out of the gradient, and adds 0.01 to every class.
         concentration = (inside - inside.detach().logsumexp(1, keepdim=True)).exp() + 0.01
@@ -213,7 +218,7 @@ class VALEN(ConfidenceState[VALENHparams]):
             + 0.01 * F.binary_cross_entropy_with_logits(draw, batch.candidates.float())
             + F.mse_loss(affinity, adjacency / (self.neighbours.shape[1] + 1))
         )
-        sampled = restrict(log_draw.detach(), batch.candidates).softmax(1)
+        sampled = softmax(restrict(log_draw.detach(), batch.candidates))
         self.distribution[index] = old.lerp(sampled, hparams.correction)
         return (
             hparams.rec_weight * reconstruction
@@ -235,7 +240,7 @@ class VALEN(ConfidenceState[VALENHparams]):
         divergence = dirichlet_divergence(alpha, hparams.prior).mean()
         weights = candidates / candidates.sum(1, keepdim=True)
         compatibility = soft_cross_entropy(log_draws, weights).mean()
-        target = restrict(log_draws.detach().logsumexp(0), candidates).softmax(1)
+        target = softmax(restrict(log_draws.detach().logsumexp(0), candidates))
         bound = -(unlikely * candidates.shape[1] + graph + divergence)
         return hparams.compatibility * compatibility - bound, target
 

@@ -7,15 +7,17 @@ it stands; defaults are its settings for CIFAR-10. Its case of noisy candidate s
 Letters in shape comments: N training instances, B batch, C classes, D features, E = 2 D embedding.
 """
 
+from collections.abc import Mapping
 from typing import Literal
 
 import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from pllbench.method import Batch, Hparams, Problem, Step
+from pllbench.method import Batch, Hparams, Problem, Schedule, Step
 from pllbench_methods.shared.confidence import ConfidenceState, confidence
 from pllbench_methods.shared.losses import kl_divergence, non_candidate_losses
+from pllbench_methods.shared.softmax import log_softmax
 
 
 class WSCHparams(Hparams):
@@ -73,12 +75,14 @@ class WSC(ConfidenceState[WSCHparams]):
         network: the network that is trained and predicts.
         head: maps features [..., D] to embeddings [..., E].
         confidence: [N, C], weights of the candidates.
+        unsupervised_weight: weight of contrast and consistency in this epoch.
     """
 
     hparams_type = WSCHparams
     family = "contrastive"
     year = 2025
     venue = "ICML"
+    unsupervised_weight: Tensor
 
     def __init__(self, problem: Problem, hparams: WSCHparams) -> None:
         super().__init__(problem, hparams)
@@ -96,6 +100,12 @@ class WSC(ConfidenceState[WSCHparams]):
         """The weak view, and the two strong ones that are contrasted."""
         return ("weak", "strong", "strong")
 
+    @property
+    def schedules(self) -> Mapping[str, Schedule]:
+        """The weight of contrast and consistency."""
+        rise = self.hparams.lambda_max / self.reference_epochs
+        return {"unsupervised_weight": lambda epoch: rise * epoch}
+
     def loss(self, batch: Batch) -> Step:
         """L_sup + lambda (contrast + consistency); the stored confidence is the pseudo label."""
         hparams = self.hparams
@@ -105,12 +115,12 @@ class WSC(ConfidenceState[WSCHparams]):
         _, first, second = rows.chunk(3)
         target = self.target(batch.index)  # [B, C]
         supervised = non_candidate_losses(logits[0], batch.candidates).mean()
-        consistency = kl_divergence(target.expand_as(logits), logits.log_softmax(-1)).mean(-1).sum()
+        consistency = kl_divergence(target.expand_as(logits), log_softmax(logits)).mean(-1).sum()
         contrast = spectral_loss(first, second, target, hparams)
-        weight = hparams.lambda_max * self.epoch / self.epochs
         renewing = logits[:1] if hparams.refresh == "weak" else logits
         self.renew(batch.index, confidence(renewing, batch.candidates))
-        return Step(supervised + weight * (contrast + consistency), target.argmax(-1))
+        loss = supervised + self.unsupervised_weight * (contrast + consistency)
+        return Step(loss, target.argmax(-1))
 
     def predict(self, x: Tensor) -> Tensor:
         """The network's logits [B, C]."""

@@ -3,6 +3,7 @@
 Each is a function of a method's class that raises where it fails.
 """
 
+import math
 from dataclasses import replace
 from functools import partial
 from typing import Any, get_args
@@ -74,6 +75,11 @@ def declarations(cls: AnyMethod) -> None:
     require(proper, f"views is {method.views!r}, not a tuple of roles")
     answer = method.restarts()
     require(isinstance(answer, bool), f"restarts() gives {answer!r}, not a bool")
+    for epoch in range(EPOCHS):
+        method.epoch = epoch
+        for name, number in method.scheduled().items():
+            where = f"at epoch {epoch} of {EPOCHS}"
+            require(math.isfinite(number), f"schedule {name} is {number} {where}")
 
 
 def steps(cls: AnyMethod) -> None:
@@ -138,8 +144,10 @@ def require_pure(method: Method[Any], x: Tensor) -> None:
     require(scores.shape == (len(x), NUM_CLASSES), f"its scores are {list(scores.shape)}")
     require(same(predict(method, x), scores), "two predictions of one batch differ")
     with torch.no_grad():
-        for name, extra in method.extra_predictions(x).items():
-            require(extra.shape == scores.shape, f"scores {name} are {list(extra.shape)}")
+        every = method.predictions(x)
+    require(same(every.get(""), scores), "predictions has other scores than predict")
+    for name, found in every.items():
+        require(found.shape == scores.shape, f"scores {name} are {list(found.shape)}")
     changed = difference(before, method.state_dict())
     require(changed is None, f"predicting changes {changed}")
     alone = torch.cat([predict(method, row) for row in x.split(1)])
@@ -173,6 +181,7 @@ def require_nothing_hidden(method: Method[Any], other: Method[Any]) -> None:
         held = any(isinstance(leaf, (Tensor, np.ndarray, nn.Module)) for leaf in leaves(value))
         require(not held, f"{name} holds tensors, yet is neither parameter, buffer nor module")
     buffers = dict(method.named_buffers()).keys() - method.state_dict().keys()
+    buffers -= method.schedules.keys()
     require(not buffers, f"buffers outside state_dict: {', '.join(sorted(buffers))}")
     counted = difference(plain_data(method), plain_data(other))
     require(counted is None, f"attribute {counted} changes in training: make it a buffer")

@@ -6,7 +6,7 @@ from functools import partial
 
 import torch
 
-from pllbench.testing import checks, fitted
+from pllbench.testing import accelerated, checks, fitted
 from pllbench.testing.support import AnyMethod, CheckFailed
 
 OF_TRAINED: dict[str, Callable[[AnyMethod], None]] = {
@@ -21,6 +21,8 @@ OF_TRAINED: dict[str, Callable[[AnyMethod], None]] = {
     "takes a last batch of one row": checks.last_batch_of_one,
     "takes a batch larger than the data set": checks.large_batch,
     "runs for a single epoch": checks.single_epoch,
+    "trains alike when compiled": accelerated.compiled,
+    "never waits for its device": accelerated.asks_for_no_value,
     "never sees true labels": checks.labels_unseen,
 }
 """The checks of methods that are trained in steps, in the order in which failures are best read."""

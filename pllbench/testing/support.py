@@ -18,7 +18,7 @@ from pllbench.spec import FITTED, RunSpec, TrainSpec, ViewSpec
 from pllbench.training.checkpoints import Checkpoints
 from pllbench.training.loader import Loader
 from pllbench.training.sgd import SGD
-from pllbench.training.step import take_gradient, update
+from pllbench.training.step import Loss, take_gradient, update
 from pllbench.training.task import Task
 from pllbench.training.trainer import Interrupted, Outcome, train
 from pllbench.views.roles import Views
@@ -94,9 +94,12 @@ def reseeded(cls: AnyMethod, seed: int) -> AnyMethod:
 
 
 def walk(
-    method: Method[Any], task: Task, epoch: int, lr: float = 0.1
+    method: Method[Any], task: Task, epoch: int, lr: float = 0.1, loss: Loss | None = None
 ) -> Iterator[tuple[Batch, Step]]:
-    """One epoch as the trainer does it; each step is handed out between gradient and update."""
+    """One epoch as the trainer does it; each step is handed out between gradient and update.
+
+    `loss` stands in for that of the method.
+    """
     loader = Loader(task.x, task.candidates, task.views, method.views, batch_size=16, seed=0)
     # Without momentum there is no state here that a copy of the method would lack.
     optimizer = SGD(method.parameters(), lr)
@@ -106,7 +109,7 @@ def walk(
     with torch.no_grad():
         method.on_epoch_start(loader)
     for batch in loader.epoch(epoch):
-        step = take_gradient(method, batch, optimizer)
+        step = take_gradient(loss or method.loss, batch, optimizer)
         yield batch, step
         update(method, batch, optimizer)
 

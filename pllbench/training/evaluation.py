@@ -1,8 +1,8 @@
 """Evaluation: predictions in chunks, and metrics of scores, pseudo labels and hold-outs."""
 
 from collections import defaultdict
-from collections.abc import Callable
-from typing import Any, Literal
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -91,12 +91,14 @@ def evaluate(method: Method[Any], task: Task) -> dict[str, float]:
         ValueError: scores are not of the contract's shape or dtype.
         FloatingPointError: a score is NaN or +inf, or all scores of a row are -inf.
     """
-    scores = predictions(method, task, task.test_x)
+    method.eval()
+    found = _over_chunks(method, task, task.test_x, method.predictions)
+    scores = found.pop("")
     row = {"accuracy": accuracy(scores, task.test_y)}
     if task.long_tailed:
         values = class_accuracies(scores, task.test_y)
         row |= {column_of(metric): value for metric, value in values.items()}
-    for name, extra in _over_chunks(method, task, task.test_x, "extra_predictions").items():
+    for name, extra in found.items():
         row[f"{EXTRA}{name}"] = accuracy(extra, task.test_y)
     if len(task.holdout_x):
         held = predictions(method, task, task.holdout_x)
@@ -110,31 +112,29 @@ def evaluate(method: Method[Any], task: Task) -> dict[str, float]:
 def predictions(method: Method[Any], task: Task, x: Tensor) -> Tensor:
     """Scores [M, C] of the rows x [M, ...] of a task, in eval mode; raises as `evaluate`."""
     method.eval()
-    return _over_chunks(method, task, x, "predict")[""]
+    return _over_chunks(method, task, x, lambda rows: {"": method.predict(rows)})[""]
 
 
 def _over_chunks(
-    method: Method[Any], task: Task, x: Tensor, member: Literal["predict", "extra_predictions"]
+    method: Method[Any], task: Task, x: Tensor, ask: Callable[[Tensor], Mapping[str, Tensor]]
 ) -> dict[str, Tensor]:
-    """Scores [M, C] of the rows x by the names of heads; the method's own have none."""
+    """What `ask` gives for the rows x: scores [M, C] by head; the method's own have no name."""
     parts: defaultdict[str, list[Tensor]] = defaultdict(list)
     for rows in x.split(EVALUATION_CHUNK if x.ndim == 2 else IMAGE_EVALUATION_CHUNK):
-        given = getattr(method, member)(task.views.plain(rows))
-        for name, scores in ({"": given} if member == "predict" else given).items():
-            _require_shape(scores, (len(rows), task.candidates.shape[1]), _where(member, name))
+        for name, scores in ask(task.views.plain(rows)).items():
+            _require_shape(scores, (len(rows), task.candidates.shape[1]), _where(name))
             parts[name].append(scores)
     found = {name: torch.cat(chunks) for name, chunks in parts.items()}
     for name, scores in found.items():
         if len(scores) != len(x):
-            where = _where(member, name)
-            raise ValueError(f"{where} gives scores of {len(scores)} of {len(x)} rows")
+            raise ValueError(f"{_where(name)} gives scores of {len(scores)} of {len(x)} rows")
         after = f"the last step of epoch {method.epoch}" if method.gradient else "fitting"
-        _require_probabilities(scores, after, _where(member, name))
+        _require_probabilities(scores, after, _where(name))
     return found
 
 
-def _where(member: str, name: str) -> str:
-    return f"{member} ({name})" if name else member
+def _where(name: str) -> str:
+    return f"extra_predictions ({name})" if name else "predict"
 
 
 def _require_shape(scores: object, shape: tuple[int, int], where: str) -> None:

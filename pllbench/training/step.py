@@ -1,5 +1,6 @@
 """One training step, in two halves: the trainer, the checks of methods and the tools share it."""
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -7,14 +8,17 @@ import torch
 from pllbench.method import Batch, Method, Step
 from pllbench.training.sgd import SGD
 
+Loss = Callable[[Batch], Step]
+"""`Method.loss` of a method, or the same compiled."""
 
-def take_gradient(method: Method[Any], batch: Batch, optimizer: SGD) -> Step:
+
+def take_gradient(loss: Loss, batch: Batch, optimizer: SGD) -> Step:
     """The loss of a batch, and its gradient in the parameters; no parameter changes.
 
     The last gradient goes before the forward pass, so that its memory serves this step.
     """
     optimizer.zero_grad()
-    step = method.loss(batch)
+    step = loss(batch)
     step.loss.backward()
     return step
 
@@ -27,8 +31,8 @@ def update(method: Method[Any], batch: Batch, optimizer: SGD) -> None:
             method.after_step(batch)
 
 
-def take_step(method: Method[Any], batch: Batch, optimizer: SGD) -> Step:
-    """Both halves; gives what `Method.loss` gave."""
-    step = take_gradient(method, batch, optimizer)
+def take_step(method: Method[Any], batch: Batch, optimizer: SGD, loss: Loss | None = None) -> Step:
+    """Both halves; gives what the loss gave, that of the method unless another is passed."""
+    step = take_gradient(loss or method.loss, batch, optimizer)
     update(method, batch, optimizer)
     return step

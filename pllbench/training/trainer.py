@@ -3,9 +3,10 @@
 import math
 import time
 from collections import defaultdict
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,12 +22,17 @@ from pllbench.results.records import Result
 from pllbench.seeds import stream_seed
 from pllbench.spec import RunSpec
 from pllbench.training.checkpoints import Checkpoints, State
+from pllbench.training.compiling import compiled_loss
 from pllbench.training.evaluation import EXTRA, evaluate, noise_rates
+from pllbench.training.graph import GraphedSteps, Take, require_cuda
 from pllbench.training.loader import Loader
 from pllbench.training.optimizer import learning_rate, make_optimizer
 from pllbench.training.sgd import SGD
 from pllbench.training.step import take_step
 from pllbench.training.task import Task
+
+Series = list[tuple[int, Tensor]]
+"""A scalar for each batch of an epoch, with the number of its rows."""
 
 Columns = dict[str, list[float]]
 """Values by column, one an epoch; NaN where an epoch has none."""
@@ -89,11 +95,14 @@ def train(
 
     Raises:
         FloatingPointError: a loss was not finite, or scores were none (`evaluate`); it says when.
-        ValueError: pseudo labels were not one class a row, or scores not of the contract's shape.
+        ValueError: pseudo labels were not one class a row, scores not of the contract's shape, or
+            the run asks for graphs on a device that has none.
         Interrupted: `on_epoch` asked to stop; the state was saved.
     """
     device, clock = task.x.device, time.perf_counter()
-    with _own_generators(device):
+    if spec.train.graph:
+        require_cuda(device)
+    with _reproducible(device):
         torch.manual_seed(stream_seed(spec.seed, "init"))
         method = build_method(spec, cls, task)
         loader = Loader(
@@ -104,6 +113,7 @@ def train(
             on_epoch(Progress(0, outcome.result.accuracy["last"]))
             return outcome
         optimizer = make_optimizer(method, spec.train)
+        loss = compiled_loss(method) if spec.train.compile == "step" else method.loss
         columns: Columns = {}
         start, resumed_from, seconds = 0, [], 0.0
         if checkpoints and (state := checkpoints.load(device)):
@@ -118,7 +128,10 @@ def train(
             if method.restarts():
                 optimizer = make_optimizer(method, spec.train)
             optimizer.lr = lr = learning_rate(spec.train, epoch)
-            row = {"lr": lr} | _train_epoch(method, loader, optimizer, task)
+            take: Take = partial(take_step, method, optimizer=optimizer, loss=loss)
+            steps = GraphedSteps(take) if spec.train.graph else take
+            row = {"lr": lr} | _train_epoch(method, loader, steps, task)
+            row |= {f"schedule_{name}": float(value) for name, value in method.scheduled().items()}
             _append(columns, row | evaluate(method, task), epoch)
             go_on = on_epoch(Progress(epoch, columns["accuracy"][-1]))
             if epoch + 1 == spec.train.epochs:
@@ -157,7 +170,7 @@ def build_method(spec: RunSpec, cls: type[Method[Any]], task: Task) -> Method[An
     problem = Problem(task.candidates, spec.train.epochs, network, shape)
     method = cls(problem, cls.hparams_type.parse(spec.hparams)).to(device)
     task.views.require(method.views)
-    if spec.train.compile:
+    if spec.train.compile is True:
         compile_encoders(method)
     return method
 
@@ -173,9 +186,17 @@ def _restore(state: State, method: Method[Any], optimizer: SGD, checkpoints: Che
         ) from error
 
 
-def _own_generators(device: torch.device) -> AbstractContextManager[None]:
-    cuda = [device] if device.type == "cuda" else []
-    return torch.random.fork_rng(devices=cuda)
+@contextmanager
+def _reproducible(device: torch.device) -> Iterator[None]:
+    """Generators of its own, and of cuDNN's kernels those that give the same each time."""
+    cudnn = torch.backends.cudnn
+    before = cudnn.deterministic, cudnn.benchmark
+    cudnn.deterministic, cudnn.benchmark = True, False
+    try:
+        with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+            yield
+    finally:
+        cudnn.deterministic, cudnn.benchmark = before
 
 
 def _append(columns: Columns, row: dict[str, float], epoch: int) -> None:
@@ -191,35 +212,37 @@ def _start_epoch(method: Method[Any], loader: Loader, epoch: int) -> None:
         method.on_epoch_start(loader)
 
 
-def _train_epoch(
-    method: Method[Any], loader: Loader, optimizer: SGD, task: Task
-) -> dict[str, float]:
+def _train_epoch(method: Method[Any], loader: Loader, take: Take, task: Task) -> dict[str, float]:
     """One pass over the training set. The device is waited for once, at its end."""
-    losses: list[Tensor] = []
-    logs: defaultdict[str, list[Tensor]] = defaultdict(list)
+    losses: Series = []
+    logs: defaultdict[str, Series] = defaultdict(list)
     pseudo: list[tuple[Tensor, Tensor]] = []  # indices and labels
     for batch in loader.epoch(method.epoch):
-        step = take_step(method, batch, optimizer)
-        losses.append(step.loss.detach())
+        step = take(batch)
+        losses.append((len(batch.index), step.loss.detach()))
         for name, value in step.logs.items():
-            logs[name].append(value)
+            logs[name].append((len(batch.index), value))
         if step.pseudo is not None:
             pseudo.append((batch.index, step.pseudo))
-    values = torch.stack(losses).double().cpu()
-    finite = values.isfinite()
+    finite = torch.stack([loss for _, loss in losses]).isfinite().cpu()
     if not finite.all():
         number = int(finite.int().argmin())
+        loss = losses[number][1].item()
         raise FloatingPointError(
-            f"loss is {values[number].item()} at epoch {method.epoch}, "
-            f"step {number} of {len(loader)}"
+            f"loss is {loss} at epoch {method.epoch}, step {number} of {len(loader)}"
         )
-    row = {"loss": values.mean().item()}
-    for name, series in logs.items():
-        row[f"log_{name}"] = torch.stack(series).double().mean().item()
+    row = {"loss": _mean(losses)} | {f"log_{name}": _mean(found) for name, found in logs.items()}
     if len(pseudo) == len(losses):
         index, labels = map(torch.cat, zip(*pseudo, strict=True))
         row |= _noise_columns(labels, task.y[index], task)
     return row
+
+
+def _mean(series: Series) -> float:
+    """Mean of the values over rows: the last batch of an epoch may be short."""
+    sizes, values = zip(*series, strict=True)
+    total = torch.stack(values).double().cpu().flatten() @ torch.tensor(sizes).double()
+    return float(total.item() / sum(sizes))
 
 
 @torch.no_grad()

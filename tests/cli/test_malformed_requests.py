@@ -56,7 +56,7 @@ REQUESTS = {
     "run --methods cc --train batch_size=0": "batch_size: Input should be greater than or equal",
     "run --methods cc --train milestones=0.5": "milestones: Input should be a valid array",
     "run --methods cc --train milestones=[2]": "milestones.0: Input should be less than or equal",
-    "run --methods cc --train compile=maybe": "compile: Input should be a valid boolean",
+    "run --methods cc --train compile=maybe": "compile: Input should be False, True or 'step'",
     "run --methods cc --train precision=fp16": "precision: Input should be 'float32' or 'bf16'",
     "run --methods cc --view cutout=-1": "--view cutout=-1: cutout: Input should be greater",
     "run --methods cc --view =1": "--view =1: must be KEY=VALUE",

@@ -27,6 +27,7 @@ from tests.methods.fakes import (
     start_epoch,
     trained,
 )
+from tests.methods.shared.helpers import B, C, V, random_logits
 
 
 def test_temperature_flattens_probabilities() -> None:
@@ -79,7 +80,8 @@ def test_no_gradient_to_the_target_of_the_self_supervised_loss() -> None:
     logits = log([0.6, 0.3, 0.1], [0.5, 0.4, 0.1])[:, None].requires_grad_()
     candidates = sets({0, 1}, num_classes=3)
     method, _ = co_training_asyco(torch.zeros(2, 1, 3), torch.zeros(2, 1, 3), candidates)
-    method.auxiliary_loss(logits, torch.tensor([0]), candidates, gamma=0.0).backward()
+    method.gamma.zero_()
+    method.auxiliary_loss(logits, torch.tensor([0]), candidates).backward()
     assert logits.grad is not None
     assert (logits.grad[0] == 0).all()
     torch.testing.assert_close(logits.grad[1], torch.tensor([[-0.15, 0.06, 0.09]]))
@@ -137,6 +139,66 @@ def test_equal_pseudo_labels_leave_only_the_similar_term() -> None:
     probs = torch.tensor([[0.8, 0.2], [0.3, 0.7], [0.5, 0.5]])
     loss = similarity_loss(probs.log()[None], torch.tensor([1, 1, 1]))
     assert loss.item() == pytest.approx(-(probs @ probs.T).log().mean().item(), abs=1e-6)
+
+
+def test_similarity_loss_equals_its_slow_twin() -> None:
+    logits, pseudo = random_logits(), torch.arange(B) % C
+    probs = softmax(logits)
+    twin = np.zeros((V, B, B))
+    for v, i, j in np.ndindex(V, B, B):
+        dot = probs[v, i] @ probs[v, j]
+        twin[v, i, j] = -np.log(dot if pseudo[i] == pseudo[j] else 1 - dot)
+    assert similarity_loss(logits, pseudo).dtype == torch.float32
+    assert similarity_loss(logits, pseudo).item() == pytest.approx(twin.mean(), rel=1e-6)
+    others = twin[:, ~np.eye(B, dtype=bool)]
+    assert similarity_loss(logits, pseudo, False).item() == pytest.approx(others.mean(), rel=1e-6)
+    wide = logits[:2, :4].double().requires_grad_()
+    for sim_diag in (True, False):
+        assert torch.autograd.gradcheck(
+            lambda z, diag=sim_diag: similarity_loss(z, pseudo[:4], diag), wide
+        )
+
+
+def test_similarity_loss_of_a_single_instance_without_the_diagonal_is_zero() -> None:
+    assert similarity_loss(torch.randn(2, 1, 3), torch.tensor([0]), sim_diag=False).item() == 0
+
+
+@pytest.mark.parametrize(
+    ("size", "pseudo", "expected"),
+    [
+        (200.0, [0, 0], 199.653426),
+        (200.0, [0, 1], 0.0),
+        (2000.0, [0, 0], 349.653426),
+        (2000.0, [0, 1], 0.0),
+    ],
+)
+def test_similarity_loss_at_extreme_logits(size: float, pseudo: list[int], expected: float) -> None:
+    logits = torch.tensor([[[size, -size], [-size, size]]], requires_grad=True)
+    loss = similarity_loss(logits, torch.tensor(pseudo))
+    loss.backward()
+    assert loss.item() == pytest.approx(expected, abs=1e-4)
+    assert logits.grad is not None
+    assert logits.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("size", [1, 20, 200])
+def test_gradients_of_the_similarity_loss_are_right_to_the_last_bit(size: int) -> None:
+    """That of logsumexps over all pairs and classes in float64, rounded to float32."""
+    generator = torch.Generator().manual_seed(0)
+    logits = size * (2 * torch.rand(V, B, C, generator=generator) - 1)
+    pseudo = torch.arange(B) % C
+    wide = logits.double().requires_grad_()
+    log_probs = wide.log_softmax(-1)
+    others = torch.eye(C, dtype=torch.bool).logical_not()  # [C, C]
+    log_complements = torch.stack([log_probs[..., mask].logsumexp(-1) for mask in others], -1)
+    right = torch.where(
+        (pseudo[:, None] == pseudo)[..., None], log_probs[:, None], log_complements[:, None]
+    )  # [V, B, B, C]
+    (-(log_probs[:, :, None] + right).logsumexp(-1)).mean().backward()
+    logits.requires_grad_()
+    similarity_loss(logits, pseudo).backward()
+    assert wide.grad is not None
+    torch.testing.assert_close(logits.grad, wide.grad.float(), rtol=2e-7, atol=1e-12)
 
 
 def test_hand_over_copies_everything_once_at_the_first_epoch_past_the_warmup() -> None:
@@ -213,6 +275,7 @@ def test_each_network_has_its_own_loss() -> None:
     method.loss(batch).loss.backward()
     alone = auxiliary.clone().requires_grad_()
     pseudo = target.argmax(-1)
-    method.auxiliary_loss(alone, pseudo, candidates, gamma=1.0).backward()
+    assert method.gamma == 1
+    method.auxiliary_loss(alone, pseudo, candidates).backward()
     assert method.auxiliary is not None
     torch.testing.assert_close(logit_gradient(method.auxiliary, 3), alone.grad)

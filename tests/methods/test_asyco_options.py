@@ -28,7 +28,8 @@ def auxiliary_part(
 ) -> float:
     """L_aux of auxiliary logits [V, B, C]."""
     method, _ = co_training_asyco(torch.zeros_like(auxiliary), auxiliary, candidates, **hparams)
-    return method.auxiliary_loss(auxiliary, pseudo, candidates, gamma).item()
+    method.gamma.fill_(gamma)
+    return method.auxiliary_loss(auxiliary, pseudo, candidates).item()
 
 
 @pytest.mark.parametrize(
@@ -123,7 +124,7 @@ def test_without_auxiliary_there_is_one_network() -> None:
     problem, batch = lookup_problem(sets({0, 1}, num_classes=2), torch.zeros(1, 1, 2))
     method = make(AsyCo, problem, auxiliary=False, num_strong=0)
     assert method.auxiliary is None
-    assert method.extra_predictions(batch.x[0]) == {}
+    assert list(method.predictions(batch.x[0])) == [""]
 
 
 @pytest.mark.parametrize("test_net", ["auxiliary", "ensemble"])
@@ -144,5 +145,5 @@ def test_predictions_are_those_of_the_chosen_test_network(
         main, auxiliary, sets({0, 1}, num_classes=2), tau=2.0, test_net=test_net
     )
     assert method.predict(batch.x[0]).tolist() == [expected]
-    extra = {name: scores.tolist() for name, scores in method.extra_predictions(batch.x[0]).items()}
-    assert extra == {"auxiliary": [[0, 2]], "ensemble": [[2, 1]]}
+    found = {name: scores.tolist() for name, scores in method.predictions(batch.x[0]).items()}
+    assert found == {"": [expected], "auxiliary": [[0, 2]], "ensemble": [[2, 1]]}

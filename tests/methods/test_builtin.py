@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from pllbench.method import Batch, Hparams, Method, Network, Problem
 from pllbench.spec import TrainSpec
 from pllbench.testing.support import toy_spec, toy_task, train_epoch
+from pllbench.training.evaluation import evaluate
 from pllbench.training.sgd import SGD
 from pllbench.training.step import take_gradient, take_step
 from pllbench.training.trainer import build_method
@@ -143,7 +144,7 @@ def test_no_step_waits_for_the_device(cls: type[Method[Any]], epoch: int) -> Non
     method = make(cls, problem).to("meta")
     method.epoch = epoch
     batch = moved(next(random_batches(method, candidates)), "meta")
-    step = take_gradient(method, batch, SGD(method.parameters(), 0.1))
+    step = take_gradient(method.loss, batch, SGD(method.parameters(), 0.1))
     with torch.no_grad():
         method.after_step(batch)
     assert step.loss.device.type == "meta"
@@ -195,3 +196,15 @@ def test_no_step_waits_for_a_gpu(cls: type[Method[Any]], epoch: int) -> None:
     finally:
         torch.cuda.set_sync_debug_mode("default")
     assert loss.isfinite()
+
+
+@every_trained
+def test_evaluation_passes_each_network_once(cls: type[Method[Any]]) -> None:
+    task, spec = toy_task(48, cls.labels), toy_spec(cls)
+    method = build_method(spec, cls, task)
+    passes: list[nn.Module] = []
+    for network in method.modules():
+        if isinstance(network, Network):
+            network.register_forward_hook(lambda module, _i, _o: passes.append(module))
+    evaluate(method, task)
+    assert len(passes) == len(set(passes)) > 0

@@ -253,6 +253,6 @@ def test_predicts_with_the_mean_of_both_logits() -> None:
     problem, batch = lookup_problem(sets({0, 2}, num_classes=3), a, b)
     method = make(CroSel, problem)
     assert method.predict(batch.x[0]).tolist() == [[2, 3, 1]]
-    extra = method.extra_predictions(batch.x[0])
+    extra = method.predictions(batch.x[0])
     assert extra["network"].tolist() == [[3, 1, 2]]
     assert extra["peer"].tolist() == [[1, 5, 0]]

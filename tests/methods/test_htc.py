@@ -171,7 +171,7 @@ def test_prior_is_that_of_the_epochs_beginning_and_predictions_see_the_present_o
         torch.testing.assert_close(
             method.predict(x), method.fused(head, tail, method.confidence.mean(0))
         )
-        extra = method.extra_predictions(x)
+        extra = method.predictions(x)
     assert not torch.allclose(method.confidence.mean(0), prior, atol=1e-4)
     assert torch.equal(extra["head"], head)
     assert torch.equal(extra["tail"], tail)

@@ -182,9 +182,10 @@ def test_loss_equals_its_slow_twin(epoch: int) -> None:
     assert method.loss(batch).loss.item() == pytest.approx(twin, rel=1e-5)
 
 
-def test_extra_predictions_are_beta_and_the_mean_probability() -> None:
+def test_predictions_are_those_of_alpha_beta_and_the_mean_probability() -> None:
     alpha, beta = log([0.6, 0.4])[None], log([0.2, 0.8])[None]
     problem, batch = lookup_problem(sets({0, 1}, num_classes=2), alpha, beta)
-    extra = make(NCPD, problem, num_strong=0).extra_predictions(batch.x[0])
-    torch.testing.assert_close(extra["peer"].softmax(-1), torch.tensor([[0.2, 0.8]]))
-    torch.testing.assert_close(extra["ensemble"].exp(), torch.tensor([[0.4, 0.6]]))
+    found = make(NCPD, problem, num_strong=0).predictions(batch.x[0])
+    torch.testing.assert_close(found[""].softmax(-1), torch.tensor([[0.6, 0.4]]))
+    torch.testing.assert_close(found["peer"].softmax(-1), torch.tensor([[0.2, 0.8]]))
+    torch.testing.assert_close(found["ensemble"].exp(), torch.tensor([[0.4, 0.6]]))

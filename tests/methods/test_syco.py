@@ -97,5 +97,5 @@ def test_first_network_predicts_and_extras_share_its_temperature() -> None:
     first, second = torch.tensor([[[8.0, 0.0]]]), torch.tensor([[[0.0, 4.0]]])
     method, batch = at(0, first, second, sets({0, 1}, num_classes=2), tau=2.0)
     assert method.predict(batch.x[0]).tolist() == [[4, 0]]
-    extra = {name: scores.tolist() for name, scores in method.extra_predictions(batch.x[0]).items()}
-    assert extra == {"peer": [[0, 2]], "ensemble": [[2, 1]]}
+    found = {name: scores.tolist() for name, scores in method.predictions(batch.x[0]).items()}
+    assert found == {"": [[4, 0]], "peer": [[0, 2]], "ensemble": [[2, 1]]}

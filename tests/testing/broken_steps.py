@@ -1,13 +1,15 @@
 """Methods whose declaration, step, learning or prediction is wrong in one respect."""
 
+import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it by
 from pydantic import ConfigDict
 from torch import Tensor
 
-from pllbench.method import Batch, Hparams, Problem, Step
+from pllbench.method import Batch, Hparams, Problem, Schedule, Step
 from tests.testing.correct_methods import Minimal
 
 
@@ -75,6 +77,30 @@ class PseudoNoClass(Minimal):
 
     def loss(self, batch: Batch) -> Step:
         return Step(super().loss(batch).loss, self.network(batch.x[0])[0].argmax(1) - 1)
+
+
+class OtherwiseCompiled(Minimal):
+    """A compiler sees another loss than Python does."""
+
+    def loss(self, batch: Batch) -> Step:
+        step = super().loss(batch)
+        return replace(step, loss=2 * step.loss) if torch.compiler.is_compiling() else step
+
+
+class AsksForItsLoss(Minimal):
+    """A step of a GPU waits here until the loss is known."""
+
+    def loss(self, batch: Batch) -> Step:
+        step = super().loss(batch)
+        return replace(step, loss=step.loss if step.loss.item() > 0 else 0 * step.loss)
+
+
+class InfiniteSchedule(Minimal):
+    """Its schedule, which no loss reads, has a pole at the middle of a run."""
+
+    @property
+    def schedules(self) -> Mapping[str, Schedule]:
+        return {"pole": lambda epoch: math.inf if epoch == 100 else 1.0}
 
 
 class PseudoColumn(Minimal):
@@ -168,3 +194,10 @@ class CountsPredictions(Minimal):
 class ShortExtra(Minimal):
     def extra_predictions(self, x: Tensor) -> Mapping[str, Tensor]:
         return {"half": self.predict(x)[:, :2]}
+
+
+class OtherPredictions(Minimal):
+    """Evaluation would see other scores than those of `predict`."""
+
+    def predictions(self, x: Tensor) -> Mapping[str, Tensor]:
+        return {"": 2 * self.predict(x)}

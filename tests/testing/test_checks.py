@@ -28,13 +28,15 @@ SETS = "takes singleton and full candidate sets"
 LAST = "takes a last batch of one row"
 LARGE = "takes a batch larger than the data set"
 SINGLE = "runs for a single epoch"
+COMPILED = "trains alike when compiled"
+WAITS = "never waits for its device"
 LABELS = "never sees true labels"
 TRAINS = {LEARNS, RESUMES, SETS, LAST, LARGE, SINGLE, LABELS}
 """Those that train in the real trainer."""
 
 ALL = {
     *(DECLARED, STEP, LEARNS, PREDICTS, STATE, RESUMES),
-    *(EXTREMES, SETS, LAST, LARGE, SINGLE, LABELS),
+    *(EXTREMES, SETS, LAST, LARGE, SINGLE, COMPILED, WAITS, LABELS),
 }
 
 PSEUDO = "returns proper pseudo labels"
@@ -89,27 +91,31 @@ BROKEN: dict[type[Method[Any]], set[str]] = {
     broken_steps.PseudoOutside: {STEP},
     broken_steps.PseudoNoClass: TRAINS | {STEP},
     broken_steps.PseudoColumn: TRAINS | {STEP},
+    broken_steps.OtherwiseCompiled: {COMPILED},
+    broken_steps.AsksForItsLoss: {WAITS},
+    broken_steps.InfiniteSchedule: {DECLARED},
     broken_steps.LogWithGradient: {STEP},
     broken_steps.LossOfOneElement: {STEP},
     broken_steps.WritesToProblem: {STEP, STATE, RESUMES, LABELS},  # later runs find other sets
     broken_steps.NoGradient: ALL - {DECLARED},
     broken_steps.Majority: {LEARNS},
     broken_steps.WrongWay: {LEARNS},
-    broken_steps.OneColumnMore: ALL - {DECLARED, STEP, STATE, EXTREMES},  # evaluation refuses it
+    broken_steps.OneColumnMore: TRAINS | {PREDICTS},  # evaluation refuses it
     broken_steps.BatchCentred: {PREDICTS},
     broken_steps.Squeezed: {PREDICTS},
     broken_steps.RandomScores: {PREDICTS, STATE},
     broken_steps.CountsPredictions: {PREDICTS},
-    broken_steps.ShortExtra: ALL - {DECLARED, STEP, STATE, EXTREMES},
-    broken_state.PlainConfidence: {STATE, RESUMES},
+    broken_steps.ShortExtra: TRAINS | {PREDICTS},
+    broken_steps.OtherPredictions: {PREDICTS},
+    broken_state.PlainConfidence: {STATE, RESUMES, WAITS},
     broken_state.PlainConstant: {STATE},
     broken_state.UnsavedBuffer: {STATE},
     broken_state.StepCounter: {STATE, RESUMES},
     broken_state.IdleCounter: {STATE},
-    broken_state.History: {STATE, RESUMES},
-    broken_state.PlainModules: {STATE, RESUMES},
+    broken_state.History: {STATE, RESUMES, WAITS},
+    broken_state.PlainModules: {STATE, RESUMES, WAITS},
     broken_state.NumpyGenerator: {STATE, RESUMES},
-    broken_state.NumpyGlobal: {STATE, RESUMES, LABELS},
+    broken_state.NumpyGlobal: {STATE, RESUMES, COMPILED, LABELS},
     broken_state.RestartsOnce: {RESUMES},
     broken_state.LateBuffer: {STATE, RESUMES},
     broken_state.ForeignState: {RESUMES},

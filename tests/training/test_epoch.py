@@ -1,5 +1,6 @@
 """What an epoch asks of its steps, and what it makes of them."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from pllbench.method import Batch, Hparams, Method, Problem, Step
+from pllbench.method import Batch, Hparams, Method, Problem, Schedule, Step
 from pllbench.testing.support import toy_spec, toy_task
 from pllbench.training.loader import Loader
 from pllbench.training.sgd import SGD
@@ -96,3 +97,62 @@ def test_an_epoch_with_a_step_without_pseudo_labels_has_no_noise_rates() -> None
     assert "class_noise" not in found.curves
     assert (found.result.class_noise, found.result.pairwise_noise) == (None, None)
     assert "class_noise" in train(toy_spec(Silent), Silent, toy_task(48)).curves
+
+
+class Numbered(Mean):
+    """The loss of a batch is the mean number of its rows."""
+
+    def loss(self, batch: Batch) -> Step:
+        step = super().loss(batch)
+        numbers = batch.index.float().mean()
+        return replace(step, loss=0 * step.loss + numbers, logs={"number": numbers})
+
+
+@pytest.mark.parametrize("batch_size", [1, 16, 39, 40, 1000])
+def test_losses_and_logs_of_an_epoch_are_means_over_its_rows(batch_size: int) -> None:
+    found = train(toy_spec(Numbered, batch_size=batch_size), Numbered, toy_task(40)).curves
+    np.testing.assert_allclose(found["loss"], 19.5, rtol=1e-6)
+    np.testing.assert_allclose(found["log_number"], 19.5, rtol=1e-6)
+
+
+class Rising(Mean):
+    """A schedule from 0 to 100 and a switch at 50 reference epochs; the loss is the number."""
+
+    reference_epochs = 100
+    height: Tensor
+    up: bool
+
+    @property
+    def schedules(self) -> Mapping[str, Schedule]:
+        return {"height": lambda epoch: epoch, "up": lambda epoch: epoch >= 50}
+
+    def loss(self, batch: Batch) -> Step:
+        step = super().loss(batch)
+        return replace(step, loss=0 * step.loss + self.height)
+
+
+def test_schedules_are_set_for_every_epoch_and_have_columns() -> None:
+    found = train(toy_spec(Rising, epochs=5), Rising, toy_task(40)).curves
+    assert found["loss"].tolist() == [0, 20, 40, 60, 80]
+    assert found["schedule_height"].tolist() == [0, 20, 40, 60, 80]
+    assert found["schedule_up"].tolist() == [0, 0, 0, 1, 1]
+
+
+class Determined(Mean):
+    """Notes what cuDNN is asked for."""
+
+    def loss(self, batch: Batch) -> Step:
+        self.asked = (torch.backends.cudnn.deterministic, torch.backends.cudnn.benchmark)
+        return super().loss(batch)
+
+
+def test_cudnn_gives_equal_results_in_a_run_and_is_left_as_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(torch.backends.cudnn, "deterministic", False)
+    monkeypatch.setattr(torch.backends.cudnn, "benchmark", True)
+    method = train(toy_spec(Determined, epochs=1), Determined, toy_task(20)).method
+    assert isinstance(method, Determined)
+    assert method.asked == (True, False)
+    assert not torch.backends.cudnn.deterministic
+    assert torch.backends.cudnn.benchmark

@@ -48,7 +48,7 @@ def test_a_gradient_replaces_the_last_one_and_changes_no_parameter(
     before = copied.network.classifier.weight
     (expected,) = torch.autograd.grad(copied.loss(batch).loss, before)
     weight.grad = torch.full_like(weight, 1e6)
-    take_gradient(method, batch, SGD(method.parameters(), 0.5))
+    take_gradient(method.loss, batch, SGD(method.parameters(), 0.5))
     assert torch.equal(weight, before)
     torch.testing.assert_close(weight.grad, expected)
 
@@ -58,7 +58,7 @@ def test_an_update_is_the_optimizers_and_the_method_sees_the_new_weights(
 ) -> None:
     weight = method.network.classifier.weight
     optimizer = SGD(method.parameters(), 0.5)
-    take_gradient(method, batch, optimizer)
+    take_gradient(method.loss, batch, optimizer)
     assert weight.grad is not None
     expected = weight.detach() - 0.5 * weight.grad
     update(method, batch, optimizer)

@@ -9,6 +9,7 @@ from typing import Literal, TypeVar
 from torch import Tensor
 
 from pllbench.method import Batch, Problem, Step
+from pllbench_methods.shared.softmax import log_softmax
 from pllbench_methods.shared.stateless import StatelessMethod, best_candidate
 from pllbench_methods.shared.views import MultiViewMethod, V, ViewHparams
 
@@ -81,7 +82,7 @@ class ClassRiskMethod(MultiViewMethod[V]):
     def loss(self, batch: Batch) -> Step:
         """The combined risks; the pseudo label is the weak view's best candidate."""
         logits, _ = self.network.views(batch.x)  # [V, B, C]
-        risks = class_risks(-logits.log_softmax(-1), batch.candidates, self.prior)  # [V, C]
+        risks = class_risks(-log_softmax(logits), batch.candidates, self.prior)  # [V, C]
         losses = self.combine(risks, (~batch.candidates).sum(0))  # [V]
         loss = self.reduce_views(losses[:, None])
         return Step(loss, best_candidate(logits, batch.candidates))

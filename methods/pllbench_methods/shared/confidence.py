@@ -9,6 +9,7 @@ import math
 from torch import Tensor
 
 from pllbench.method import H, Method, Problem
+from pllbench_methods.shared.softmax import softmax
 from pllbench_methods.shared.views import MultiViewMethod, V
 
 
@@ -35,7 +36,7 @@ def confidence(logits: Tensor, candidates: Tensor) -> Tensor:
     Returns:
         Weights [..., B, C]; rows sum to 1 and are exactly 0 off the candidates.
     """
-    return restrict(logits.detach().mean(-3), candidates).softmax(-1)
+    return softmax(restrict(logits.detach().mean(-3), candidates))
 
 
 class ConfidenceState(Method[H]):

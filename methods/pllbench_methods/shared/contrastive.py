@@ -3,7 +3,7 @@
 P. Khosla et al.: Supervised Contrastive Learning, NeurIPS 2020. K. He et al.: Momentum Contrast for
 Unsupervised Visual Representation Learning, CVPR 2020.
 
-Letters in shape comments: B batch, C classes, E embedding, Q queue, P contrast pool.
+Letters in shape comments: B batch, C classes, E embedding, K keys, Q queue.
 """
 
 import copy
@@ -42,7 +42,11 @@ class Encoder(nn.Module):
 
 
 def updated_prototypes(
-    prototypes: Tensor, embeddings: Tensor, pseudo: Tensor, momentum: float, each: bool = False
+    prototypes: Tensor,
+    embeddings: Tensor,
+    pseudo: Tensor,
+    momentum: Tensor | float,
+    each: bool = False,
 ) -> Tensor:
     """Moving averages of the embeddings by pseudo label, in batch order, unit rows [C, E].
 
@@ -61,12 +65,16 @@ def updated_prototypes(
         return prototypes[:-1]
     # Updates without normalisation in closed form: an embedding decays once for each later
     # embedding of its class, a prototype once for each embedding of its class.
-    classes = torch.arange(len(prototypes), device=pseudo.device)
-    member = (pseudo[:, None] == classes).float()  # [B, C]
+    member = members(pseudo, len(prototypes))  # [B, C]
     later = (pseudo[:, None] == pseudo).triu(1).sum(1, keepdim=True)  # [B, 1]
     weight = (1 - momentum) * momentum**later
     mixed = momentum ** member.sum(0)[:, None] * prototypes + member.T @ (weight * embeddings)
     return F.normalize(mixed, dim=1)
+
+
+def members(labels: Tensor, num_classes: int) -> Tensor:
+    """One-hot rows, float [B, C]; that of a label which is no class, such as -1, is zero."""
+    return (labels[:, None] == torch.arange(num_classes, device=labels.device)).float()
 
 
 def contrast_losses(query: Tensor, pool: Tensor, weights: Tensor, temperature: float) -> Tensor:
@@ -89,10 +97,30 @@ def contrast_losses(query: Tensor, pool: Tensor, weights: Tensor, temperature: f
 
 
 def supervised_contrast(
-    query: Tensor, pool: Tensor, positive: Tensor, temperature: float
+    query: Tensor, keys: Tensor, member: Tensor, key_member: Tensor, temperature: float
 ) -> Tensor:
-    """SupCon loss, a scalar: all positives bool [B, P] of an anchor count alike."""
-    return contrast_losses(query, pool, positive.float(), temperature).mean()
+    """SupCon loss, a scalar: the mean of `contrast_losses`, where one class's rows weigh alike.
+
+    The pool is the queries and the keys, the positives of an anchor are those of its class. Their
+    mean similarity is that to their sum, so no [B, B + K] mask is made.
+
+    Args:
+        query: anchors [B, E].
+        keys: the rest of the pool [K, E]; no gradient goes to them.
+        member: classes of the anchors, one-hot [B, C]. Each has another positive.
+        key_member: classes of the keys, one-hot or zero [K, C].
+        temperature: of the similarities.
+    """
+    scaled, keys = query / temperature, keys.detach()
+    itself = torch.eye(len(query), dtype=torch.bool, device=query.device)
+    others = (scaled @ query.T).masked_fill(itself, -math.inf)  # [B, B]
+    similarity = torch.cat([others, scaled @ keys.T], 1)  # [B, B + K]
+    # Their logsumexp, by any finite column: log_softmax is one kernel, logsumexp several passes.
+    log_total = similarity[:, -1] - similarity.log_softmax(1)[:, -1]  # [B]
+    sums = member.T @ query + key_member.T @ keys  # [C, E]
+    counts = member.sum(0) + key_member.sum(0)  # [C]
+    positives = member @ sums - query  # [B, E]
+    return (log_total - (scaled * positives).sum(1) / (member @ counts - 1)).mean()
 
 
 def instance_contrast(query: Tensor, key: Tensor, queue: Tensor, temperature: float) -> Tensor:

@@ -5,6 +5,7 @@ from torch import Tensor
 
 from pllbench_methods.shared.losses import log_candidate_prob, soft_cross_entropy
 from pllbench_methods.shared.schedules import ramp
+from pllbench_methods.shared.softmax import log_softmax
 from pllbench_methods.shared.views import ViewHparams
 
 
@@ -26,9 +27,13 @@ class DisambiguationHparams(ViewHparams):
         """Balancing factor at a reference epoch (Eq. 9)."""
         return self.lambda_max * min(ramp(epoch, self.ramp_epochs), self.gamma_cap)
 
+    def co_training(self, epoch: float) -> bool:
+        """Whether the warm-up is over at a reference epoch."""
+        return epoch >= self.warmup
+
 
 def disambiguation_losses(
-    logits: Tensor, target: Tensor, candidates: Tensor, gamma: float
+    logits: Tensor, target: Tensor, candidates: Tensor, gamma: Tensor | float
 ) -> Tensor:
     """L_cc + gamma * L_rc of every view and instance, [..., V, B]: AsyCo Eqs. 5, 7 and 8.
 
@@ -39,4 +44,4 @@ def disambiguation_losses(
         gamma: weight of L_rc.
     """
     candidate_losses = -log_candidate_prob(logits, candidates)
-    return candidate_losses + gamma * soft_cross_entropy(logits.log_softmax(-1), target)
+    return candidate_losses + gamma * soft_cross_entropy(log_softmax(logits), target)

@@ -12,6 +12,7 @@ import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it
 from torch import Tensor
 
 from pllbench_methods.shared.confidence import restrict
+from pllbench_methods.shared.softmax import log_softmax
 
 
 def log_candidate_prob(logits: Tensor, candidates: Tensor) -> Tensor:
@@ -25,7 +26,7 @@ def log_complement(logits: Tensor) -> Tensor:
     The largest p of a row is summed over the other classes; all others are at most 1/2, where
     log1p is accurate.
     """
-    log_probs = logits.log_softmax(-1)
+    log_probs = log_softmax(logits)
     top = log_probs.argmax(-1, keepdim=True)  # [..., B, 1]
     log_others = log_probs.scatter(-1, top, -math.inf).logsumexp(-1, keepdim=True)  # [..., B, 1]
     probs = log_probs.exp().scatter(-1, top, 0.0)
@@ -38,25 +39,6 @@ def non_candidate_losses(logits: Tensor, candidates: Tensor) -> Tensor:
     DPLL's supervised term: candidates have no part in it, and a full set has the loss 0.
     """
     return -(log_complement(logits) * ~candidates).sum(-1)
-
-
-def log_dot(log_a: Tensor, log_b: Tensor) -> Tensor:
-    """Log of the dot products of all pairs of rows, [..., B, B], from logs [..., B, C].
-
-    With log p on both sides it is log(p_i . p_j); with `log_complement` on the right it is
-    log(1 - p_i . p_j), since 1 - p_i . p_j = sum_k p_ik (1 - p_jk).
-
-    With the row maxima taken out, a matrix product in float64 has range enough and is many times
-    faster than a logsumexp over [..., B, B, C]. Logs 700 below their row's maximum count as there.
-    """
-
-    def scaled(log_rows: Tensor) -> tuple[Tensor, Tensor]:
-        peak = log_rows.detach().amax(-1, keepdim=True)  # [..., B, 1]
-        return (log_rows - peak).double().clamp(min=-700.0).exp(), peak
-
-    a, peak_a = scaled(log_a)
-    b, peak_b = scaled(log_b)
-    return (a @ b.mT).log().to(log_a.dtype) + peak_a + peak_b.mT
 
 
 def soft_cross_entropy(log_probs: Tensor, target: Tensor) -> Tensor:

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.distributions import Beta
 
 from pllbench_methods.shared.losses import soft_cross_entropy
+from pllbench_methods.shared.softmax import log_softmax
 
 
 def draw_share(alpha: float) -> float:
@@ -49,5 +50,5 @@ def mixup_cross_entropy(
         alpha: both parameters of the Beta distribution; the larger share is the row's own.
     """
     share, partners = draw_larger_share(alpha), draw_partners(x)
-    log_probs = classify(mix(x, partners, share)).log_softmax(1)
+    log_probs = log_softmax(classify(mix(x, partners, share)))
     return soft_cross_entropy(log_probs, mix(target, partners, share)).mean()

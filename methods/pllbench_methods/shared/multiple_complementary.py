@@ -11,6 +11,7 @@ from dataclasses import replace
 from torch import Tensor
 
 from pllbench.method import Batch, Step
+from pllbench_methods.shared.softmax import log_softmax
 from pllbench_methods.shared.stateless import StatelessMethod
 from pllbench_methods.shared.views import V
 
@@ -54,4 +55,4 @@ class UnbiasedMethod(MultipleComplementaryMethod[V]):
 
     def losses(self, logits: Tensor, candidates: Tensor) -> Tensor:
         """The estimator [V, B]; single values may be negative."""
-        return unbiased_risk(self.class_losses(logits.log_softmax(-1)), candidates)
+        return unbiased_risk(self.class_losses(log_softmax(logits)), candidates)

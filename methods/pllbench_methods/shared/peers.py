@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from pllbench.method import Batch, Problem
+from pllbench_methods.shared.softmax import log_softmax
 from pllbench_methods.shared.views import MultiViewMethod, V
 
 
@@ -25,8 +26,8 @@ class PeerMethod(MultiViewMethod[V]):
         """Logits of both networks on all views, [2, V, B, C]."""
         return torch.stack([self.network.views(batch.x)[0], self.peer.views(batch.x)[0]])
 
-    def extra_predictions(self, x: Tensor) -> Mapping[str, Tensor]:
-        """Scores of the second network, and the log of the mean of both networks' probabilities."""
-        peer: Tensor = self.peer(x)[0]
-        both = torch.stack([self.predict(x).log_softmax(-1), peer.log_softmax(-1)])  # [2, B, C]
-        return {"peer": peer, "ensemble": both.logsumexp(0) - math.log(2)}
+    def predictions(self, x: Tensor) -> Mapping[str, Tensor]:
+        """Scores of each network, and the log of the mean of both networks' probabilities."""
+        scores, peer = self.predict(x), self.peer(x)[0]
+        both = torch.stack([log_softmax(scores), log_softmax(peer)])  # [2, B, C]
+        return {"": scores, "peer": peer, "ensemble": both.logsumexp(0) - math.log(2)}

@@ -3,19 +3,21 @@
 H. Wang, R. Xiao, Y. Li, L. Feng, G. Niu, G. Chen, J. Zhao: PiCO: Contrastive Label Disambiguation
 for Partial Label Learning, ICLR 2022.
 
-Letters in shape comments: B batch, C classes, E embedding, Q queue, P = 2 B + Q contrast pool.
+Letters in shape comments: B batch, C classes, E embedding, Q queue.
 """
 
+from collections.abc import Mapping
 from typing import TypeVar
 
 import torch
 from pydantic import Field
 from torch import Tensor
 
-from pllbench.method import Hparams, Problem
+from pllbench.method import Hparams, Problem, Schedule
 from pllbench_methods.shared.confidence import ConfidenceState
 from pllbench_methods.shared.contrastive import (
     MomentumContrast,
+    members,
     supervised_contrast,
     updated_prototypes,
 )
@@ -56,9 +58,11 @@ class PrototypeContrast(ConfidenceState[P], MomentumContrast[P]):
         queue: [Q, E], keys of earlier batches; random unit rows at first.
         queue_labels: [Q], their pseudo labels; -1, which matches none, at first.
         queue_pointer: where the next key goes.
+        phi: share of the confidence that an update keeps in this epoch.
     """
 
     prototypes: Tensor
+    phi: Tensor
 
     def __init__(self, problem: Problem, hparams: P) -> None:
         super().__init__(problem, hparams)
@@ -74,10 +78,11 @@ class PrototypeContrast(ConfidenceState[P], MomentumContrast[P]):
         return ("query", "key")
 
     @property
-    def phi(self) -> float:
-        """Share of the confidence that an update keeps."""
-        progress = self.epoch / self.epochs
-        return self.hparams.phi_start + (self.hparams.phi_end - self.hparams.phi_start) * progress
+    def schedules(self) -> Mapping[str, Schedule]:
+        """What an update keeps of the confidence."""
+        start, length = self.hparams.phi_start, self.reference_epochs
+        rise = self.hparams.phi_end - start
+        return {"phi": lambda epoch: start + rise * epoch / length}
 
     def move_prototypes(self, query: Tensor, pseudo: Tensor, each: bool = False) -> None:
         """Move the prototypes towards the embeddings [B, E] of their pseudo labels [B].
@@ -99,13 +104,13 @@ class PrototypeContrast(ConfidenceState[P], MomentumContrast[P]):
         self.renew(index, target)
         return target
 
-    def contrast_pool(self, query: Tensor, key: Tensor, pseudo: Tensor) -> tuple[Tensor, Tensor]:
-        """The pool [P, E] of queries, keys and queue, and its pseudo labels [P]."""
-        pool = torch.cat([query, key, self.queue])
-        return pool, torch.cat([pseudo, pseudo, self.queue_labels])
-
     def label_contrast(self, query: Tensor, key: Tensor, pseudo: Tensor) -> Tensor:
-        """Contrastive loss, a scalar, whose positives are all of the pool with the pseudo label."""
-        pool, labels = self.contrast_pool(query, key, pseudo)
-        positive = pseudo[:, None] == labels
-        return supervised_contrast(query, pool, positive, self.hparams.temperature)
+        """Contrastive loss, a scalar, whose positives are all of the pool with the pseudo label.
+
+        The pool is queries [B, E], their keys [B, E] and the queue.
+        """
+        num_classes = len(self.prototypes)
+        member = members(pseudo, num_classes)  # [B, C]
+        key_member = torch.cat([member, members(self.queue_labels, num_classes)])  # [B + Q, C]
+        keys = torch.cat([key, self.queue])  # [B + Q, E]
+        return supervised_contrast(query, keys, member, key_member, self.hparams.temperature)

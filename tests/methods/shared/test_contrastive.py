@@ -10,6 +10,7 @@ from torch import Tensor
 
 from pllbench_methods.shared.contrastive import (
     instance_contrast,
+    members,
     supervised_contrast,
     updated_prototypes,
 )
@@ -54,9 +55,9 @@ def test_prototypes_equal_a_slow_twin_in_batch_order(each: bool) -> None:
 
 def test_supervised_contrast() -> None:
     query = torch.tensor([[1.0, 0.0]])
-    pool = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
-    positive = torch.tensor([[True, True, True, False]])
-    loss = supervised_contrast(query, pool, positive, temperature=1.0)
+    keys = torch.tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
+    member, key_member = members(torch.tensor([1]), 3), members(torch.tensor([1, 1, 0]), 3)
+    loss = supervised_contrast(query, keys, member, key_member, temperature=1.0)
     assert loss.item() == pytest.approx(0.907606, abs=1e-6)
     assert loss.item() == pytest.approx(math.log(math.e + 1 + 1 / math.e) - 0.5, abs=1e-6)
 
@@ -71,9 +72,34 @@ def test_instance_contrast() -> None:
 def test_gradient_flows_through_queries_in_the_pool() -> None:
     query = F.normalize(normal(3, 4), dim=1).double().requires_grad_()
     key = F.normalize(normal(3, 4, seed=1), dim=1).double()
-    positive = torch.tensor([[0, 1, 0, 1, 1, 0], [1, 0, 0, 1, 1, 0], [0, 0, 0, 0, 0, 1]]).bool()
+    member = members(torch.tensor([0, 0, 1]), 2).double()
 
     def loss(anchors: Tensor) -> Tensor:
-        return supervised_contrast(anchors, torch.cat([anchors, key]), positive, 0.5)
+        return supervised_contrast(anchors, key, member, member, 0.5)
 
     assert torch.autograd.gradcheck(loss, query)
+
+
+def test_supervised_contrast_equals_its_slow_twin_and_leaves_the_keys_alone() -> None:
+    query = F.normalize(normal(5, 4), dim=1)
+    keys = F.normalize(normal(12, 4, seed=1), dim=1).requires_grad_()
+    labels, key_labels = [0, 2, 2, 0, 1], [0, 2, 2, 0, 1, -1, 1, 1, 0, -1, 2, 1]
+    pool = np.concatenate([query.double().numpy(), keys.detach().double().numpy()])
+    twin = []
+    for i in range(5):
+        similarity = pool @ pool[i] / 0.3
+        others = [a for a in range(len(pool)) if a != i]
+        total = np.log(sum(np.exp(similarity[a]) for a in others))
+        positives = [a for a in others if [*labels, *key_labels][a] == labels[i]]
+        twin.append(np.mean([total - similarity[a] for a in positives]))
+    query.requires_grad_()
+    sets = members(torch.tensor(labels), 3), members(torch.tensor(key_labels), 3)
+    loss = supervised_contrast(query, keys, *sets, 0.3)
+    loss.backward()
+    assert loss.item() == pytest.approx(np.mean(twin), rel=1e-6)
+    assert keys.grad is None
+
+
+def test_members_of_no_class_are_zero() -> None:
+    expected = [[0, 0, 1], [0, 0, 0], [1, 0, 0]]
+    assert members(torch.tensor([2, -1, 0]), 3).tolist() == expected

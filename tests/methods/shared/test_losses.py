@@ -17,7 +17,6 @@ from pllbench_methods.shared.losses import (
     kl_divergence,
     log_candidate_prob,
     log_complement,
-    log_dot,
     non_candidate_losses,
     smallest_pairs,
     soft_cross_entropy,
@@ -69,31 +68,6 @@ def test_log_complement_of_equal_logits() -> None:
     )
 
 
-def test_log_dot_equals_its_slow_twin() -> None:
-    logits = random_logits()
-    probs = softmax(logits)
-    log_probs = logits.log_softmax(-1)
-    twin = [[[view[i] @ view[j] for j in range(B)] for i in range(B)] for view in probs]
-    assert_twin(log_dot(log_probs, log_probs), np.log(twin))
-    assert_twin(log_dot(log_probs, log_complement(logits)), np.log(1 - np.asarray(twin)))
-
-
-def test_log_dot_of_disjoint_supports() -> None:
-    log_probs = torch.tensor([[200.0, -200.0], [-200.0, 200.0]]).log_softmax(-1)
-    expected = torch.tensor([[0.0, math.log(2) - 400], [math.log(2) - 400, 0.0]])
-    torch.testing.assert_close(log_dot(log_probs, log_probs), expected)
-
-
-def test_log_dot_stays_finite_beyond_the_range_of_float64() -> None:
-    logits = torch.tensor([[2000.0, -2000.0], [-2000.0, 2000.0]], requires_grad=True)
-    log_probs = logits.log_softmax(-1)
-    dots = log_dot(log_probs, log_probs)
-    dots.sum().backward()
-    assert dots[0, 1].item() == pytest.approx(math.log(2) - 700)
-    assert logits.grad is not None
-    assert logits.grad.isfinite().all()
-
-
 def test_soft_cross_entropy_equals_its_slow_twin() -> None:
     logits, target = random_logits(), random_target()
     twin = -(target.double().numpy() * np.log(softmax(logits))).sum(-1)
@@ -132,19 +106,14 @@ def test_smallest_pairs_breaks_ties_by_position_and_takes_a_tensor() -> None:
 def test_gradients_agree_with_finite_differences(candidates: Tensor) -> None:
     logits = random_logits()[:, :4].double().requires_grad_()
     sets, target = candidates[:4], random_target()[:4].double()
-
-    def log_dots(z: Tensor) -> Tensor:
-        return log_dot(z.log_softmax(-1), log_complement(z))
-
     assert torch.autograd.gradcheck(lambda z: log_candidate_prob(z, sets), logits)
     assert torch.autograd.gradcheck(log_complement, logits)
-    assert torch.autograd.gradcheck(log_dots, logits)
     assert torch.autograd.gradcheck(lambda z: soft_cross_entropy(z.log_softmax(-1), target), logits)
     assert torch.autograd.gradcheck(lambda z: kl_divergence(target, z.log_softmax(-1)), logits)
 
 
 @pytest.mark.parametrize(
-    "name", ["log_candidate_prob", "log_complement", "log_dot", "soft_cross_entropy", "kl"]
+    "name", ["log_candidate_prob", "log_complement", "soft_cross_entropy", "kl"]
 )
 def test_extreme_logits_give_finite_losses_and_gradients(name: str) -> None:
     logits, sets = extreme_logits()
@@ -154,9 +123,6 @@ def test_extreme_logits_give_finite_losses_and_gradients(name: str) -> None:
     losses = {
         "log_candidate_prob": lambda: log_candidate_prob(logits, sets),
         "log_complement": lambda: log_complement(logits),
-        "log_dot": lambda: torch.cat(
-            [log_dot(log_probs, log_probs), log_dot(log_probs, log_complement(logits))]
-        ),
         "soft_cross_entropy": lambda: soft_cross_entropy(log_probs, target),
         "kl": lambda: kl_divergence(target, log_probs),
     }[name]()
