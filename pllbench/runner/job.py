@@ -20,7 +20,7 @@ from pllbench.data.content import files_digest
 from pllbench.data.dataset import load_dataset
 from pllbench.data.readers.base import Dataset
 from pllbench.registry import load_method, method_entries
-from pllbench.results.curves import Curves
+from pllbench.results.curves import Curves, rounded
 from pllbench.results.records import SCHEMA, Provenance, Record
 from pllbench.runner.annotator import Annotation, annotate
 from pllbench.runner.origin import origin_id
@@ -122,7 +122,7 @@ def execute(
         resumed_from=outcome.resumed_from,
     )
     record = Record(schema=SCHEMA, spec=spec, result=outcome.result, provenance=provenance)
-    return record, outcome.curves
+    return record, rounded(outcome.curves)
 
 
 def _annotation(

@@ -12,7 +12,7 @@ from pllbench.grid.labels import label
 from pllbench.grid.plan import PlannedRun
 from pllbench.grid.protocol import default_protocol
 from pllbench.registry import load_method
-from pllbench.results.curves import read_curves
+from pllbench.results.curves import read_curves, rounded
 from pllbench.results.origins import made_on
 from pllbench.results.records import Record, read_records, record_path
 from pllbench.results.sources import equal_sources, join_sources
@@ -119,7 +119,9 @@ def repeat(repetition: Repetition, options: RunOptions) -> str | None:
         [ended] = [e for e in engine.run(iter([job])) if isinstance(e, Finished | RunFailed)]
     if isinstance(ended, RunFailed):
         return f"it fails: {ended.reason}"
-    curves = read_curves(record_path(options.results, spec))
+    curves = rounded(
+        read_curves(record_path(options.results, spec))
+    )  # older files have more digits
     for name in sorted({*curves, *ended.curves}):
         stored, again = (columns.get(name, np.empty(0)) for columns in (curves, ended.curves))
         if not np.array_equal(stored, again, equal_nan=True):

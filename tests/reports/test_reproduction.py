@@ -1,22 +1,12 @@
-"""The report of a comparison, and the page that is made of it."""
+"""The report of a comparison."""
 
-from pathlib import Path
-
-import pytest
-
-from pllbench import api
-from pllbench.grid.benchmark import load_benchmark
-from pllbench.grid.plan import Selection
 from pllbench.reports.aggregate import build_table
-from pllbench.reports.formats.render import to_text
 from pllbench.reports.published import compare, load_table, not_run
-from pllbench.reports.report import report_table
 from pllbench.reports.reproduction import ComparedSelection, report_comparison
 from pllbench.spec import CandidateSpec
 from tests.factories import PROTOCOL, make_records
 from tests.reports.examples import texts, under_both_rules
 
-RESULTS = Path(__file__).parents[2] / "results"
 CNAE9 = load_table("cnae9")
 
 
@@ -81,25 +71,3 @@ def test_processes_with_other_options_have_sections_of_their_own() -> None:
         ("Ours: CNAE-9, uniform", 1),
         ("Ours: CNAE-9, uniform, policy=free", 1),
     ]
-
-
-def test_the_committed_page_is_that_of_the_records() -> None:
-    """After new runs: pllbench table --compare all --format markdown."""
-    page = to_text(api.load(RESULTS).compare("all"), "markdown")
-    assert page == (RESULTS / "REPRODUCTION.md").read_text("utf-8")
-
-
-@pytest.mark.parametrize(
-    ("name", "tested"),
-    [
-        ("tabular", None),
-        ("tabular_ablations", "asyco"),
-        ("reduced_processes", None),
-    ],
-)
-def test_the_committed_tables_are_those_of_the_records(name: str, tested: str | None) -> None:
-    """After new runs: pllbench table --benchmark NAME --format markdown, with its --tests."""
-    results = api.load(RESULTS, selection=Selection(load_benchmark(name)))
-    report = results.tests(tested) if tested else report_table(results.table())
-    page = (RESULTS / "tables" / f"{name}.md").read_text("utf-8")
-    assert to_text(report, "markdown") == page

@@ -90,8 +90,10 @@ def wrap_title(text: str) -> str:
     return textwrap.fill(text, round(_LETTERS * _PANEL[0] * 0.8))
 
 
-def save(figure: Figure, path: Path) -> None:
+def save(figure: Figure, path: Path, description: str = "") -> None:
     """Write `figure` as PNG, PDF or SVG, by the suffix of `path`; missing folders are made.
+
+    A PNG carries a `description`, if there is one, as its metadata of that name.
 
     Raises:
         ValueError: another suffix, or `path` cannot be written.
@@ -101,11 +103,15 @@ def save(figure: Figure, path: Path) -> None:
         raise ValueError(
             f"{path}: cannot write {suffix or 'no suffix'!r}, use {' '.join(SUFFIXES)}"
         )
-    dates: dict[str, dict[str, None]] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
+    metadata: dict[str, dict[str, str | None]] = {
+        ".png": {"Description": description} if description else {},
+        ".pdf": {"CreationDate": None},
+        ".svg": {"Date": None},
+    }
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with mpl.rc_context(_settings()):
-            figure.savefig(path, dpi=200, metadata=dates.get(suffix))
+            figure.savefig(path, dpi=200, metadata=metadata[suffix])
     except OSError as error:
         raise ValueError(f"{path}: cannot be written ({error.strerror})") from error
 

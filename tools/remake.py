@@ -1,0 +1,147 @@
+"""Make every committed page, table and plot of numbers from the records.
+
+    python -m tools.remake
+
+What is as the records say is left alone, a plot as long as its rows, numbers and runs are the same:
+delete its file to draw it in another style. A selection of which nothing has run has no file.
+`tests/test_remake.py` fails where this would change something.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from matplotlib.figure import Figure
+from PIL import Image
+
+from pllbench import api
+from pllbench.api import Results
+from pllbench.grid.benchmark import load_benchmark
+from pllbench.grid.plan import Selection
+from pllbench.reports.aggregate import build_table
+from pllbench.reports.formats.render import to_text
+from pllbench.reports.plots import accuracy, epochs
+from pllbench.reports.plots.figure import save
+from pllbench.reports.report import report_table
+from pllbench.reports.table import Table
+from tools import search_tabular
+
+ROOT = Path(__file__).parents[1]
+
+TABLES: Mapping[str, str | None] = {
+    "tabular": None,
+    "tabular_ablations": "asyco",
+    "tabular_variants": None,
+    "tabular_all": None,
+    "noisy_tabular": None,
+    "long_tailed_digits": None,
+    "small_images": None,
+    "reduced_processes": None,
+}
+"""Benchmarks with a page in results/tables; a method that is tested against the others, if any."""
+
+EMBEDDED = {"README.md": ("table", "digits"), "docs/results.md": ("birdsong", "birdsong")}
+"""Pages with a table between marks: the mark, and the benchmark."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A committed plot.
+
+    Attributes:
+        selection: what it shows.
+        draw: how.
+    """
+
+    selection: Selection
+    draw: Callable[[Results], Figure]
+
+
+def plain_table(results: Results) -> Table:
+    """The table of a benchmark without its title and note, for pages that say them themselves."""
+    return build_table(results.records, results.protocol, planned=results.planned)
+
+
+def draw_accuracy(results: Results) -> Figure:
+    """Accuracy against q, or by method."""
+    return accuracy.plot_accuracy(plain_table(results))
+
+
+def draw_noise(results: Results) -> Figure:
+    """Noise rates of the pseudo labels over epochs."""
+    return epochs.plot_noise_rates(plain_table(results), results.curves())
+
+
+PLOTS = {
+    "digits": Plot(Selection(load_benchmark("digits")), draw_accuracy),
+    "birdsong": Plot(Selection(load_benchmark("birdsong")), draw_accuracy),
+    "birdsong_noise": Plot(Selection(load_benchmark("birdsong")), draw_noise),
+    "cifar10-5k_noise": Plot(
+        Selection(
+            load_benchmark("small_images"),
+            methods=("asyco", "dpll"),
+            datasets=("cifar10-5k",),
+            q=(0.7,),
+        ),
+        draw_noise,
+    ),
+}
+"""Plots in results/plots, by name."""
+
+
+def pages(records: Results) -> Iterator[tuple[str, str]]:
+    """Path below the repository and text of every page that shows records."""
+    yield "results/REPRODUCTION.md", to_text(records.compare("all"), "markdown")
+    for name, tested in TABLES.items():
+        part = records.select(Selection(load_benchmark(name)))
+        if part.finished:
+            report = part.tests(tested) if tested else report_table(part.table())
+            yield f"results/tables/{name}.md", to_text(report, "markdown")
+    search = api.load(
+        ROOT / "results" / "search", selection=Selection(load_benchmark("search_tabular"))
+    )
+    if len(search.finished) == len(search.planned or ()):
+        yield "results/tables/search_tabular.md", search_tabular.report(search)
+    for path, (mark, name) in EMBEDDED.items():
+        table = report_table(plain_table(records.select(Selection(load_benchmark(name)))))
+        before, begin, rest = (ROOT / path).read_text("utf-8").partition(f"<!-- {mark} -->\n")
+        _, end, after = rest.partition(f"<!-- /{mark} -->")
+        yield path, "".join((before, begin, to_text(table, "markdown"), end, after))
+
+
+def plots(records: Results) -> Iterator[tuple[str, str, Callable[[], Figure]]]:
+    """Path, digest of what it shows, and drawing of every plot of which something has run."""
+    for name, plot in PLOTS.items():
+        part = records.select(plot.selection)
+        if part.finished:
+            shown = to_text(report_table(plain_table(part)), "json")
+            digest = hashlib.sha256(shown.encode()).hexdigest()[:16]
+            yield f"results/plots/{name}.png", digest, partial(plot.draw, part)
+
+
+def digest_of(path: Path) -> str | None:
+    """The digest that is stored in a plot; None where there is none, or no plot."""
+    if not path.exists():
+        return None
+    with Image.open(path) as image:
+        return str(image.info.get("Description"))
+
+
+def main() -> None:
+    """Write what differs, and name it."""
+    records = api.load(ROOT / "results")
+    for path, text in pages(records):
+        file = ROOT / path
+        if not file.exists() or file.read_text("utf-8") != text:
+            file.write_text(text, "utf-8")
+            print(path)
+    for path, digest, draw in plots(records):
+        if digest_of(ROOT / path) != digest:
+            save(draw(), ROOT / path, digest)
+            print(path)
+
+
+if __name__ == "__main__":
+    main()
