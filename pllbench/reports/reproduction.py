@@ -5,7 +5,18 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from pllbench.reports.published import Comparison, Verdict
+from pllbench.grid.benchmark import load_benchmark
+from pllbench.grid.plan import Selection, known_variants, plan
+from pllbench.reports.aggregate import build_table
+from pllbench.reports.provenance import list_commits
+from pllbench.reports.published import (
+    Comparison,
+    Verdict,
+    compare,
+    load_table,
+    not_run,
+    table_names,
+)
 from pllbench.reports.report import Report, TextTable, plain_headers, plain_row
 from pllbench.reports.table import (
     MISSING,
@@ -64,6 +75,30 @@ def report_comparison(selections: Sequence[ComparedSelection], title: str = "") 
             tables += _tabulate(selection)
     entries = [entry for selection in selections for entry in selection.comparisons]
     return Report(title, tuple(tables), tuple(notes), entries)
+
+
+def compare_all(found: Sequence[Record], rules: Sequence[Select]) -> Report:
+    """Every published table beside those records that its benchmark asks for."""
+    by_id = {record.run_id: record for record in found}
+    parts = []
+    for name in table_names():
+        benchmark = load_benchmark(name)
+        selection = Selection(benchmark=benchmark)
+        variants = known_variants(selection)
+        protocol = selection.protocol.model_copy(update={"variants": variants})
+        planned = plan(selection)
+        ids = dict.fromkeys(run.spec.run_id for run in planned)
+        finished = [by_id[run_id] for run_id in ids if run_id in by_id]
+        entries = load_table(name)
+        if finished:
+            tables = [build_table(finished, protocol, rule, planned, benchmark) for rule in rules]
+            comparisons = compare(tables, entries)
+        else:
+            comparisons = not_run(entries, rules, protocol)
+        parts.append(
+            ComparedSelection(benchmark.title, comparisons, finished, name, benchmark.note)
+        )
+    return report_comparison(parts, title="Reproduction of the AsyCo paper")
 
 
 def _rules(comparisons: Iterable[Comparison]) -> list[Select]:
@@ -164,18 +199,9 @@ def _provenance_notes(records: Iterable[Record]) -> list[str]:
         machines[f"{origin.device} ({about or 'nothing else is known'})"].append(record)
     notes = []
     for machine, runs in sorted(machines.items()):
-        commits = Counter(_short_commit(run.provenance.commit) for run in runs)
-        listed = ", ".join(f"{commit} ({commits[commit]})" for commit in sorted(commits))
         seconds = math.fsum(run.provenance.seconds for run in runs)  # the same in any order
         notes.append(
-            f"{len(runs)} runs on {machine}, {seconds:,.0f} s in all; commits (runs): {listed}."
+            f"{len(runs)} runs on {machine}, {seconds:,.0f} s in all; "
+            f"commits (runs): {list_commits(runs)}."
         )
     return notes
-
-
-def _short_commit(commit: str | None) -> str:
-    """The first digits of a commit, with `+dirty` where it had changes."""
-    if commit is None:
-        return "unknown"
-    digits, plus, dirty = commit.partition("+")
-    return digits[:12] + plus + dirty
