@@ -6,22 +6,24 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pllbench.grid.benchmark import load_benchmark
-from pllbench.grid.plan import PlannedRun, Selection, known_variants, plan
+from pllbench.grid.plan import PlannedRun, Selection, known_variants
 from pllbench.grid.protocol import Protocol
+from pllbench.registry import method_facts
 from pllbench.reports import paired_tests, published, reproduction
 from pllbench.reports.aggregate import Shown, build_metric_table
+from pllbench.reports.provenance import record_addresses
 from pllbench.reports.published import Published
 from pllbench.reports.report import Report
 from pllbench.reports.selection_rules import report_rules
 from pllbench.reports.table import Table
 from pllbench.results import records
 from pllbench.results.curves import Curves, read_curves
+from pllbench.results.files import write_atomic
 from pllbench.results.filter import Filter, is_planned, planned_runs
 from pllbench.results.metrics import DEFAULT_METRIC, Metric
 from pllbench.results.model_selection import DEFAULT_RULE, RULES, Select
 from pllbench.results.records import Record
-from pllbench.results.status import Status, folder_status, selection_status
+from pllbench.results.status import Status, failed_runs, folder_status, selection_status
 from pllbench.validation import FieldError
 
 if TYPE_CHECKING:
@@ -180,7 +182,7 @@ class Results:
             ValueError: nothing is selected that the paper has a number for, or none of it has run.
         """
         if self.planned is None:
-            return self._compare_all(rules)
+            return reproduction.compare_all(self.records, rules)
         benchmark = self.selection.benchmark
         tables = [self.table(rule) for rule in rules]
         selection = reproduction.ComparedSelection(
@@ -191,30 +193,63 @@ class Results:
         )
         return reproduction.report_comparison([selection])
 
+    def report(
+        self, path: Path | str, select: Select = DEFAULT_RULE, *, curves: bool = True
+    ) -> None:
+        """Write one HTML page about these runs to `path`; it needs no network.
+
+        Raises:
+            ValueError: there is nothing to show, or the curves of a run are damaged.
+            OSError: `path` cannot be written.
+        """
+        from pllbench.reports.formats.html import to_html
+        from pllbench.reports.page import PageSource, build_page
+
+        path = Path(path)
+        with records.no_collection():
+            finished = self.finished
+            source = PageSource(
+                table=self.table(select),
+                records=finished,
+                facts=method_facts({record.spec.method for record in finished}),
+                addresses=record_addresses(
+                    ((one.record.spec, one.folder) for one in self.stored), path.parent
+                ),
+                curves=self.curves() if curves else None,
+                compared=self._compared(select),
+                planned=self.planned,
+                failures=self._failures(),
+                uncounted=self.uncounted,
+            )
+            text = to_html(build_page(source))
+        write_atomic(path, text.encode(), durable=False)
+
+    def _compared(self, select: Select) -> Report | None:
+        """Our numbers beside the paper's; None where it has none for any run here."""
+        try:
+            compared = self.compare(tuple(dict.fromkeys((select, *REPRODUCTION))))
+        except ValueError:
+            return None
+        return compared if any(entry.n for entry in compared.entries) else None
+
+    def _failures(self) -> dict[str, tuple[str, str]]:
+        """Titles and reasons of those selected runs whose last try failed, by run_id."""
+        done = {record.run_id for record in self.records}
+        if self.planned is None:
+            everything = self.selection == Selection()
+            return failed_runs(self.folders, done, None if everything else Filter(self.selection))
+        failed, titles = failed_runs(self.folders, done), {}
+        for run in self.planned:
+            if run.spec.run_id in failed:
+                titles[run.spec.run_id] = (run.title, failed[run.spec.run_id][1])
+        return titles
+
     def _published(self) -> list[Published]:
         """The numbers of the table that a benchmark regenerates; else all of the paper."""
         benchmark = self.selection.benchmark
         if benchmark and benchmark.name in published.table_names():
             return published.load_table(benchmark.name)
         return published.load_all()
-
-    def _compare_all(self, rules: Sequence[Select]) -> Report:
-        parts = []
-        for name in published.table_names():
-            benchmark = load_benchmark(name)
-            selection = Selection(benchmark=benchmark)
-            part = replace(self, selection=selection, planned=plan(selection))
-            entries = published.load_table(name)
-            if part.finished:
-                comparisons = published.compare([part.table(rule) for rule in rules], entries)
-            else:
-                comparisons = published.not_run(entries, rules, part.protocol)
-            parts.append(
-                reproduction.ComparedSelection(
-                    benchmark.title, comparisons, part.finished, name, benchmark.note
-                )
-            )
-        return reproduction.report_comparison(parts, title="Reproduction of the AsyCo paper")
 
 
 def load(*folders: Path, selection: Selection | None = None) -> Results:
