@@ -44,10 +44,21 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
     if shutil.which("npm") is None:
         pytest.skip("npm, which fetches axe-core, is not installed")
     folder = tmp_path_factory.mktemp("axe")
-    command = ["npm", "pack", AXE, "--silent", "--pack-destination", str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
+    command = ["npm", "pack", AXE, "--pack-destination", str(folder)]
+    patience = ["--fetch-retries=1", "--fetch-timeout=20000"]  # ms; npm's own wait is minutes long
+    try:
+        done = subprocess.run(
+            [*command, *patience],
+            capture_output=True,
+            text=True,
+            cwd=folder,
+            check=False,
+            timeout=90,
+        )
+    except subprocess.TimeoutExpired:
+        pytest.skip(f"npm cannot fetch {AXE}: its registry does not answer")
     if done.returncode:
-        pytest.skip(f"npm cannot fetch {AXE}: {done.stderr[-200:]}")
+        pytest.skip(f"npm cannot fetch {AXE}: {' '.join(done.stderr.split())[:200]}")
     [archive] = folder.glob("*.tgz")
     shutil.unpack_archive(archive, folder, filter="data")
     return (folder / "package" / "axe.min.js").read_text("utf-8")
