@@ -1,27 +1,28 @@
 """What Python and the command line call: execute runs, load finished ones, show what they say."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pllbench.grid.benchmark import Benchmark, load_benchmark
-from pllbench.grid.plan import PlannedRun, Selection, known_variants, plan
+from pllbench.grid.plan import PlannedRun, Selection, known_variants
 from pllbench.grid.protocol import Protocol
+from pllbench.registry import method_facts
 from pllbench.reports import paired_tests, published, reproduction
 from pllbench.reports.aggregate import Shown, build_metric_table
-from pllbench.reports.published import Published
+from pllbench.reports.provenance import record_addresses
 from pllbench.reports.report import Report
 from pllbench.reports.selection_rules import report_rules
 from pllbench.reports.table import Table
 from pllbench.results import records
 from pllbench.results.curves import Curves, read_curves
+from pllbench.results.files import write_atomic
 from pllbench.results.filter import Filter, is_planned, planned_runs
 from pllbench.results.metrics import DEFAULT_METRIC, Metric
 from pllbench.results.model_selection import DEFAULT_RULE, RULES, Select
 from pllbench.results.records import Record
-from pllbench.results.status import Status, folder_status, selection_status
+from pllbench.results.status import Status, failed_runs, folder_status, selection_status
 from pllbench.validation import FieldError
 
 if TYPE_CHECKING:
@@ -186,14 +187,15 @@ class Results:
             ValueError: there is no such source, nothing is selected that it has a number for, or
                 none of it has run.
         """
-        tables = published.load_source(source)
         if self.planned is None:
-            return self._compare_all(tables, rules, reproduction.page_title(source))
+            return reproduction.compare_all(self.records, source, rules)
         shown = [self.table(rule) for rule in rules]  # refuses what has not run
-        benchmark = self.selection.benchmark
+        benchmark, tables = self.selection.benchmark, published.load_source(source)
         if benchmark and benchmark.name in tables:
-            grids = self._compare_grids(benchmark, tables[benchmark.name], rules)
-            return reproduction.report_comparison(grids)
+            compared = reproduction.compare_grids(
+                self.records, self.selection, self.planned, tables[benchmark.name], rules
+            )
+            return reproduction.report_comparison(compared)
         comparisons = published.compare(shown, published.load_all(source))
         if not comparisons:
             raise FieldError("compare", "it has no number for any cell here", source)
@@ -205,43 +207,56 @@ class Results:
         )
         return reproduction.report_comparison([selection])
 
-    def _compare_grids(
-        self, benchmark: Benchmark, entries: Sequence[Published], rules: Sequence[Select]
-    ) -> list[reproduction.ComparedSelection]:
-        """The published table of a benchmark beside the planned runs of each named grid."""
-        planned = self.planned or ()
-        parts = []
-        for grid in dict.fromkeys(run.grid for run in planned):
-            part = replace(self, planned=[run for run in planned if run.grid == grid])
-            if part.finished:
-                comparisons = published.compare([part.table(rule) for rule in rules], entries)
-            else:
-                comparisons = published.not_run(entries, rules, part.protocol)
-            name, title = (
-                ", ".join(filter(None, (text, grid))) for text in (benchmark.name, benchmark.title)
-            )
-            parts.append(
-                reproduction.ComparedSelection(
-                    title=title,
-                    comparisons=comparisons,
-                    records=part.finished,
-                    name=name,
-                    note=benchmark.note,
-                    source=benchmark.source,
-                )
-            )
-        return parts
+    def report(
+        self, path: Path | str, select: Select = DEFAULT_RULE, *, curves: bool = True
+    ) -> None:
+        """Write one HTML page about these runs to `path`; it needs no network.
 
-    def _compare_all(
-        self, tables: Mapping[str, Sequence[Published]], rules: Sequence[Select], title: str
-    ) -> Report:
-        parts = []
-        for name, entries in tables.items():
-            benchmark = load_benchmark(name)
-            selection = Selection(benchmark=benchmark)
-            part = replace(self, selection=selection, planned=plan(selection))
-            parts += part._compare_grids(benchmark, entries, rules)
-        return reproduction.report_comparison(parts, title)
+        Raises:
+            ValueError: there is nothing to show, or the curves of a run are damaged.
+            OSError: `path` cannot be written.
+        """
+        from pllbench.reports.formats.html import to_html
+        from pllbench.reports.page import PageSource, build_page
+
+        path = Path(path)
+        with records.no_collection():
+            finished = self.finished
+            source = PageSource(
+                table=self.table(select),
+                records=finished,
+                facts=method_facts({record.spec.method for record in finished}),
+                addresses=record_addresses(
+                    ((one.record.spec, one.folder) for one in self.stored), path.parent
+                ),
+                curves=self.curves() if curves else None,
+                compared=self._compared(select),
+                planned=self.planned,
+                failures=self._failures(),
+                uncounted=self.uncounted,
+            )
+            text = to_html(build_page(source))
+        write_atomic(path, text.encode(), durable=False)
+
+    def _compared(self, select: Select) -> Report | None:
+        """Our numbers beside the paper's; None where it has none for any run here."""
+        try:
+            compared = self.compare("all", tuple(dict.fromkeys((select, *REPRODUCTION))))
+        except ValueError:
+            return None
+        return compared if any(entry.n for entry in compared.entries) else None
+
+    def _failures(self) -> dict[str, tuple[str, str]]:
+        """Titles and reasons of those selected runs whose last try failed, by run_id."""
+        done = {record.run_id for record in self.records}
+        if self.planned is None:
+            everything = self.selection == Selection()
+            return failed_runs(self.folders, done, None if everything else Filter(self.selection))
+        failed, titles = failed_runs(self.folders, done), {}
+        for run in self.planned:
+            if run.spec.run_id in failed:
+                titles[run.spec.run_id] = (run.title, failed[run.spec.run_id][1])
+        return titles
 
 
 def load(*folders: Path, selection: Selection | None = None) -> Results:

@@ -7,6 +7,8 @@ metadata, so listing them imports no method and no torch.
 import importlib
 import sys
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -94,6 +96,25 @@ def load_method(name: str) -> "type[Method[Any]]":
     if not _is_method(cls):  # `describe_entry` reads files, so it waits for an error
         raise ValueError(f"method {name!r} of {describe_entry(entry)} {_NO_METHOD}")
     return cls
+
+
+@dataclass(frozen=True, slots=True)
+class MethodFacts:
+    """What a method's class says of it."""
+
+    family: str = "other"
+    year: int | None = None
+    venue: str = ""
+
+
+def method_facts(names: Iterable[str]) -> dict[str, MethodFacts]:
+    """What the classes of methods say, by registered name; absent where one does not import."""
+    found = {}
+    for name in sorted(set(names) & method_entries().keys()):
+        with suppress(ValueError):  # a plug-in that does not import is missing elsewhere
+            method = load_method(name)
+            found[name] = MethodFacts(method.family, method.year, method.venue)
+    return found
 
 
 def load_class(target: str) -> "type[Method[Any]]":

@@ -208,7 +208,8 @@ def run_python(text: str) -> str:
 @cache
 def options(name: str) -> set[str]:
     """The options of a command."""
-    return {"--help", *(opt for param in commands()[name].params for opt in param.opts)}
+    found = (opt for p in commands()[name].params for opt in (*p.opts, *p.secondary_opts))
+    return {"--help", *found}
 
 
 def require_words(line: str) -> list[str]:

@@ -4,7 +4,14 @@ import sys
 
 import pytest
 
-from pllbench.registry import describe_entry, load_class, load_method, method_entries
+from pllbench.registry import (
+    MethodFacts,
+    describe_entry,
+    load_class,
+    load_method,
+    method_entries,
+    method_facts,
+)
 from tests.plugins import Install
 
 GOOD = """
@@ -139,6 +146,13 @@ def test_what_is_no_method_is_an_error_that_names_the_distribution(
         load_method("bad")
     with pytest.raises(ValueError, match=r"^nomethod:A is not a subclass of pllbench\.method"):
         load_class("nomethod:A")
+
+
+def test_facts_are_those_of_classes_and_absent_where_there_is_none(install: Install) -> None:
+    install("theirs", {"bad": "broken:A"}, broken="1 / 0")
+    assert method_facts(["rc", "bad", "no-such-method"]) == {
+        "rc": MethodFacts(family="confidence", year=2020, venue="NeurIPS")
+    }
 
 
 def test_an_unknown_name_gets_its_nearest_match(install: Install) -> None:

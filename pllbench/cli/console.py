@@ -26,6 +26,9 @@ COLUMN_GAP = 2
 _ENOUGH = 30
 """Columns in which a longer, wrapped text is still readable."""
 
+_ONE_LINE = 100
+"""Columns of a terminal from which on a row may ask for a single line."""
+
 
 _ASCII = {
     "±": "+-",
@@ -107,8 +110,12 @@ def warn_uncounted(reasons: Iterable[str]) -> None:
         print_error(f"not counted: {reason}")
 
 
-def show_columns(rows: Sequence[Mapping[str, object]]) -> None:
-    """Rows of equal keys under a header; a last column that has too little room goes below each."""
+def show_columns(rows: Sequence[Mapping[str, object]], *, one_line: bool = False) -> None:
+    """Rows of equal keys under a header; a last column that has too little room goes below each.
+
+    With `one_line` a terminal of 100 columns has one line a row, and a longer text ends in an
+    ellipsis.
+    """
     if not rows:
         return
     headers = list(rows[0])
@@ -116,11 +123,20 @@ def show_columns(rows: Sequence[Mapping[str, object]]) -> None:
     *widths, last = (max(map(len, column)) for column in zip(headers, *lines, strict=True))
     numbers = [not any(isinstance(row[header], str) for row in rows) for header in headers]
     console = TolerantConsole()
-    if console.width - sum(width + COLUMN_GAP for width in widths) >= min(last, _ENOUGH):
+    wide = one_line and console.width >= _ONE_LINE
+    longest = max(len(word) for line in lines for word in (*line[-1].split(), ""))
+    room = console.width - sum(width + COLUMN_GAP for width in widths)
+    if room >= max(min(last, _ENOUGH), 0 if wide else longest):
         view = RichTable(box=None, pad_edge=False, header_style="bold")
-        for header, number in zip(headers, numbers, strict=True):
+        for header, number, width in zip(headers, numbers, (*widths, 0), strict=True):
             justify: Literal["left", "right"] = "right" if number else "left"
-            view.add_column(header, justify=justify, overflow="fold", no_wrap=header != headers[-1])
+            view.add_column(
+                header,
+                justify=justify,
+                overflow="ellipsis" if wide else "fold",
+                no_wrap=wide or header != headers[-1],
+                min_width=width,
+            )
         for line in lines:
             view.add_row(*map(Text, line))
         console.print(view)

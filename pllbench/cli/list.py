@@ -121,8 +121,21 @@ def _facts(cls: "type[Method[Any]]") -> ListRow:
     }
 
 
-def _printed(row: Mapping[str, Any]) -> ListRow:
-    """The row of a method as a terminal shows it: what it keeps, in words."""
+def brief(what: str, row: ListRow) -> ListRow:
+    """A row as a terminal shows it, to fit a line."""
+    match what:
+        case "methods":
+            return _brief_method(row)
+        case "datasets":
+            return {key: value for key, value in row.items() if key != "title"}
+        case "benchmarks":
+            return _brief_benchmark(row)
+        case _:
+            return row
+
+
+def _brief_method(row: Mapping[str, Any]) -> ListRow:
+    """A method, and what it keeps in words."""
     count = row["networks"]
     views = Counter(row["views"]).items()
     parts = [
@@ -136,6 +149,17 @@ def _printed(row: Mapping[str, Any]) -> ListRow:
         parts.append(f"from {row['from'].partition(' (')[0]}")
     shown = {key: row[key] for key in ("name", "family", "year", "venue")}
     return shown | {"keeps": "; ".join(parts)}
+
+
+def _brief_benchmark(row: ListRow) -> ListRow:
+    """A benchmark with the hours left in one column.
+
+    `> 2.7` hours are left where some runs cannot be estimated, `?` where none can.
+    """
+    known, unknown = row["hours_left"], row["unestimated"]
+    hours = "?" if known is None else f"> {known}" if unknown else str(known)
+    head = {key: row[key] for key in ("name", "runs", "done")}
+    return head | {"hours_left": hours, "title": row["title"]}
 
 
 def _candidates(info: DatasetInfo) -> str:
@@ -181,4 +205,5 @@ def list_(
     if as_json:
         console.write(json.dumps(listed, indent=1) + "\n")
     else:
-        console.show_columns([_printed(row) for row in listed] if what == "methods" else listed)
+        one_line = what in ("datasets", "benchmarks")
+        console.show_columns([brief(what, row) for row in listed], one_line=one_line)

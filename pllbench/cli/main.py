@@ -20,6 +20,7 @@ from pllbench.cli.console import (
 from pllbench.cli.data import data
 from pllbench.cli.list import list_
 from pllbench.cli.plot import plot
+from pllbench.cli.report import report
 from pllbench.cli.run import run
 from pllbench.cli.selection import with_selection
 from pllbench.cli.status import status
@@ -56,6 +57,7 @@ app.command()(with_selection(run))
 app.command()(with_selection(status))
 app.command()(with_selection(table))
 app.command()(with_selection(plot))
+app.command()(with_selection(report))
 app.command("list")(list_)
 app.command()(data)
 app.command()(check)

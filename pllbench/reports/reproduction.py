@@ -5,7 +5,18 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from pllbench.reports.published import Comparison, Verdict
+from pllbench.grid.benchmark import load_benchmark
+from pllbench.grid.plan import PlannedRun, Selection, known_variants, plan
+from pllbench.reports.aggregate import build_table
+from pllbench.reports.provenance import list_commits
+from pllbench.reports.published import (
+    Comparison,
+    Published,
+    Verdict,
+    compare,
+    load_source,
+    not_run,
+)
 from pllbench.reports.report import Report, TextTable, plain_headers, plain_row
 from pllbench.reports.table import (
     MISSING,
@@ -15,7 +26,7 @@ from pllbench.reports.table import (
     section_titles,
 )
 from pllbench.results.model_selection import Select
-from pllbench.results.records import Record
+from pllbench.results.records import Record, with_ids
 
 _NOTES = (
     "Published: as printed, the population std of the AsyCo paper converted to sample std.",
@@ -85,6 +96,56 @@ def report_comparison(selections: Sequence[ComparedSelection], title: str = "") 
             tables += _tabulate(selection)
     entries = [entry for selection in selections for entry in selection.comparisons]
     return Report(title, tuple(tables), tuple(notes), entries)
+
+
+def compare_all(found: Sequence[Record], source: str, rules: Sequence[Select]) -> Report:
+    """Every table of a source of published numbers beside the records that its benchmark plans.
+
+    Raises:
+        FieldError: there is no such source.
+    """
+    parts = []
+    for name, entries in load_source(source).items():
+        selection = Selection(benchmark=load_benchmark(name))
+        parts += compare_grids(found, selection, plan(selection), entries, rules)
+    return report_comparison(parts, page_title(source))
+
+
+def compare_grids(
+    found: Sequence[Record],
+    selection: Selection,
+    planned: Sequence[PlannedRun],
+    entries: Sequence[Published],
+    rules: Sequence[Select],
+) -> list[ComparedSelection]:
+    """A published table beside the planned runs of each named grid of its benchmark."""
+    benchmark = selection.benchmark
+    assert benchmark is not None
+    variants = known_variants(selection)
+    protocol = selection.protocol.model_copy(update={"variants": variants})
+    parts = []
+    for grid in dict.fromkeys(run.grid for run in planned):
+        runs = [run for run in planned if run.grid == grid]
+        finished = with_ids(found, (run.spec.run_id for run in runs))
+        if finished:
+            tables = [build_table(finished, protocol, rule, runs, benchmark) for rule in rules]
+            comparisons = compare(tables, entries)
+        else:
+            comparisons = not_run(entries, rules, protocol)
+        name, title = (
+            ", ".join(filter(None, (text, grid))) for text in (benchmark.name, benchmark.title)
+        )
+        parts.append(
+            ComparedSelection(
+                title=title,
+                comparisons=comparisons,
+                records=finished,
+                name=name,
+                note=benchmark.note,
+                source=benchmark.source,
+            )
+        )
+    return parts
 
 
 def _rules(comparisons: Iterable[Comparison]) -> list[Select]:
@@ -198,18 +259,9 @@ def _provenance_notes(records: Iterable[Record]) -> list[str]:
         machines[f"{origin.device} ({about or 'nothing else is known'})"].append(record)
     notes = []
     for machine, runs in sorted(machines.items()):
-        commits = Counter(_short_commit(run.provenance.commit) for run in runs)
-        listed = ", ".join(f"{commit} ({commits[commit]})" for commit in sorted(commits))
         seconds = math.fsum(run.provenance.seconds for run in runs)  # the same in any order
         notes.append(
-            f"{len(runs)} runs on {machine}, {seconds:,.0f} s in all; commits (runs): {listed}."
+            f"{len(runs)} runs on {machine}, {seconds:,.0f} s in all; "
+            f"commits (runs): {list_commits(runs)}."
         )
     return notes
-
-
-def _short_commit(commit: str | None) -> str:
-    """The first digits of a commit, with `+dirty` where it had changes."""
-    if commit is None:
-        return "unknown"
-    digits, plus, dirty = commit.partition("+")
-    return digits[:12] + plus + dirty

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy  # loads `scipy.stats` on first use, which takes seconds and few tables need
+import scipy  # loads its parts on first use: `stats` takes long, and few tables need it
 
 ALPHA = 0.05
 """Level of all tests and intervals."""
@@ -88,8 +88,13 @@ def paired_difference(a: Mapping[int, float], b: Mapping[int, float]) -> PairedD
         raise ValueError(f"an interval needs at least 2 pairs, got {len(a)}")
     differences = [a[seed] - b[seed] for seed in sorted(a)]
     mean, std, n = float(np.mean(differences)), float(np.std(differences, ddof=1)), len(a)
-    margin = float(scipy.stats.t.ppf(0.975, n - 1)) * std / math.sqrt(n)
+    margin = t_quantile(n) * std / math.sqrt(n)
     return PairedDifference(mean, std, n, mean - margin, mean + margin)
+
+
+def t_quantile(n: int) -> float:
+    """Half width of the 95 % Student interval of a mean of `n` values, in standard errors."""
+    return float(scipy.special.stdtrit(n - 1, 1 - ALPHA / 2))
 
 
 def welch_difference(a: MeanStd, b: MeanStd) -> Interval | None:

@@ -132,6 +132,11 @@ class Column:
     metric: Metric = DEFAULT_METRIC
 
     @property
+    def block_key(self) -> str:
+        """`Block.key` of the block that it is in."""
+        return _with_imbalance(self.dataset, self.imbalance)
+
+    @property
     def data_title(self) -> str:
         """The data set and its imbalance, as printed."""
         return data_title(self.dataset, self.imbalance)

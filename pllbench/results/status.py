@@ -1,7 +1,7 @@
 """The state of runs, from the results folder alone; needs no torch."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -122,18 +122,42 @@ def folder_status(folders: Sequence[Path], wanted: Filter | None = None) -> Stat
     states: Counter[str] = Counter()
     states["done"] = sum(wanted is None or wanted.allows(spec) for spec in done.values())
     failures: list[tuple[str, str]] = []
+    for workspace, title in _unfinished(folders, done, wanted):
+        state = workspace.state()
+        states[state] += 1
+        if state == "failed":
+            failures.append((title, workspace.reason()))
+    return _status(states, failures, unreadable, states["missing"] if wanted is None else None)
+
+
+def failed_runs(
+    folders: Sequence[Path], done: Container[str], wanted: Filter | None = None
+) -> dict[str, tuple[str, str]]:
+    """Title of each run whose last try failed, and the reason, by run_id.
+
+    Args:
+        folders: results folders.
+        done: ids of the runs that have a record, which are left out.
+        wanted: a filter over runs; None for all.
+    """
+    return {
+        workspace.folder.name: (title, workspace.reason())
+        for workspace, title in _unfinished(folders, done, wanted)
+        if workspace.state() == "failed"
+    }
+
+
+def _unfinished(
+    folders: Sequence[Path], done: Container[str], wanted: Filter | None
+) -> Iterator[tuple[Workspace, str]]:
+    """Workspaces of runs without a record, with the title of the run."""
     for folder in folders:
         for path in sorted((folder / "work").glob(f"{'[0-9a-f]' * 16}/")):  # annotators' apart
             workspace = Workspace(path)
             title, spec = workspace.description()
             allowed = wanted is None or (spec is not None and wanted.allows(spec))
-            if path.name in done or not allowed:  # it keeps a checkpoint that could not be read
-                continue
-            state = workspace.state()
-            states[state] += 1
-            if state == "failed":
-                failures.append((title, workspace.reason()))
-    return _status(states, failures, unreadable, states["missing"] if wanted is None else None)
+            if allowed and path.name not in done:  # else it keeps an unreadable checkpoint
+                yield workspace, title
 
 
 def _read(folders: Sequence[Path]) -> tuple[list[Record], list[Unreadable]]:

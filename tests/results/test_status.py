@@ -7,7 +7,14 @@ import pytest
 
 from pllbench.grid.plan import Selection
 from pllbench.results import records
-from pllbench.results.status import Estimate, Status, estimate, folder_status, selection_status
+from pllbench.results.status import (
+    Estimate,
+    Status,
+    estimate,
+    failed_runs,
+    folder_status,
+    selection_status,
+)
 from pllbench.results.workspace import Workspace
 from tests.factories import make_plan, make_record, make_spec
 
@@ -40,6 +47,12 @@ def test_status_of_a_selection(results: Path) -> None:
 def test_status_of_a_folder(results: Path) -> None:
     failures = ((make_spec(seed=2).run_id, "RuntimeError: no luck"),)
     assert folder_status([results]) == Status(2, 1, 1, 1, failures)
+
+
+def test_failed_runs_are_those_without_a_record(results: Path) -> None:
+    run_id = make_spec(seed=2).run_id
+    assert failed_runs([results], set()) == {run_id: (run_id, "RuntimeError: no luck")}
+    assert failed_runs([results], {run_id}) == {}
 
 
 def test_status_of_a_selection_that_was_never_run(tmp_path: Path) -> None:

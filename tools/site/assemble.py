@@ -13,7 +13,10 @@ from tools.site.places import ROOT
 PAGES = ROOT / "build" / "pages"
 """Folder that the site is built from."""
 
-_COPIED = ("*.md", "LICENSE", "docs/**/*", "results/*.md", "results/tables/*.md", "results/plots/*")
+_COPIED = (
+    *("*.md", "LICENSE", "docs/**/*"),
+    *("results/*.md", "results/*.html", "results/tables/*.md", "results/plots/*"),
+)
 _NOT_COPIED = ("AGENTS.md",)
 _COMMENT = re.compile(r"^<!-- /?\w+ -->\n", re.M)
 """Marks around tables of the README, which would cut them in two here."""

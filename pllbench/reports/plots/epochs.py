@@ -1,19 +1,15 @@
 """Plots over epochs: noise rates of the pseudo labels, test accuracy."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from pllbench.reports.curves import CurvesById, stack_runs
 from pllbench.reports.plots.figure import Panel, draw_panels, line_options, wrap_title
 from pllbench.reports.styles import LineStyles, style_rows
 from pllbench.reports.table import Block, Cell, Column, Row, Table
-from pllbench.results.curves import Curves
-
-CurvesById = Mapping[str, Curves]
-"""Per-epoch columns of runs, by run_id."""
 
 
 def plot_noise_rates(table: Table, columns: CurvesById) -> Figure:
@@ -29,13 +25,15 @@ def plot_noise_rates(table: Table, columns: CurvesById) -> Figure:
     for block in table.blocks:
         for column in block.columns:
             rows = _rows(block, column)
-            if any(_stack(cell, columns, "class_noise") is not None for _, cell in rows):
+            if any(stack_runs(cell, columns, "class_noise") is not None for _, cell in rows):
                 title = ", ".join((block.title, *block.header(column)))
                 panels += [_over_epochs(title, rows, columns, rate) for rate in rates]
     if not panels:
         raise ValueError("no run here has pseudo labels, so there are no noise rates to plot")
     guessing = {
-        row.label for row, cell in table.cells if _stack(cell, columns, "class_noise") is not None
+        row.label
+        for row, cell in table.cells
+        if stack_runs(cell, columns, "class_noise") is not None
     }
     without = dict.fromkeys(row.label for row, _ in table.cells if row.label not in guessing)
     notes = ["Lines are means over seeds, bands their sample std."]
@@ -87,7 +85,7 @@ def _over_epochs(
     def draw(axes: Axes, styles: LineStyles) -> set[str]:
         drawn, settled = set(), []
         for i, (row, cell) in enumerate(rows):
-            runs = _stack(cell, columns, name)
+            runs = stack_runs(cell, columns, name)
             if runs is None:
                 continue
             drawn.add(row.label)
@@ -113,12 +111,3 @@ def _over_epochs(
         return drawn
 
     return Panel(draw)
-
-
-def _stack(cell: Cell, columns: CurvesById, name: str) -> npt.NDArray[np.float64] | None:
-    """A column of a cell's runs in percent, [n, epochs]; None where it has no values."""
-    curves = [columns[run_id].get(name) for run_id in cell.run_ids]
-    runs = [100 * curve for curve in curves if curve is not None]
-    if len(runs) < len(curves) or all(np.isnan(run).all() for run in runs):
-        return None
-    return np.stack(runs)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from pllbench.reports.plots.epochs import CurvesById
+from pllbench.reports.curves import CurvesById
 from pllbench.results.records import Record
 from tests.factories import make_records
 

@@ -1,0 +1,123 @@
+"""The page in Chromium: its figures, and what they are drawn from."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("selenium", reason="selenium is not installed")
+
+from pllbench.reports.aggregate import build_table
+from pllbench.reports.paired_tests import paired_tests
+from pllbench.reports.table import format_difference
+from tests.browser import Browser, needs_chromium
+from tests.factories import PROTOCOL
+from tests.reports.pages import example_runs
+
+pytestmark = [needs_chromium, pytest.mark.slow]
+
+
+@pytest.mark.parametrize("against", ["cc", "rc", "proden"])
+def test_differences_are_those_of_the_paired_tests(
+    browser: Browser, path: Path, against: str
+) -> None:
+    tests = paired_tests(build_table(example_runs(), PROTOCOL), against)
+    expected = {
+        test.label: format_difference(-test.difference, -test.high, -test.low)
+        for test in tests
+        if test.dataset == "lost" and test.difference and test.high and test.low
+    }
+    browser.open(path, "#dataset-lost")
+    for name in ("RC", "CC", PROTOCOL.labels[against]):
+        browser.choose("#against", name)
+    found = dict(
+        browser.run(
+            "return [...document.querySelectorAll('#dataset-lost figure + .table tbody tr')]"
+            ".map(row => [...row.cells].map(cell => cell.textContent))"
+        )
+    )
+    assert {label: found[label] for label in expected} == expected
+    assert len(expected) == 3
+    assert f"against=method-{against}" in browser.address()
+
+
+def test_the_chosen_method_is_marked_and_its_own_page_says_so(browser: Browser, path: Path) -> None:
+    browser.open(path, "#leaderboard?against=method-rc")
+    assert browser.shown("#ranking .chosen th") == ["RC"]
+    browser.find("#ranking a[href='#method-rc']").click()
+    assert browser.shown("#method-rc .empty") == [
+        "This is the chosen method: choose another one above."
+    ]
+    browser.choose("#against", "CC")
+    assert browser.shown("#method-rc .empty") == []
+    assert len(browser.shown("#method-rc figure[data-figure=line-differences] svg text")) > 5
+
+
+def test_lines_of_figures_are_shown_and_hidden(browser: Browser, path: Path) -> None:
+    browser.open(path, "#dataset-digits")
+    figure = "#dataset-digits figure[data-figure=accuracy]"
+    before = len(browser.all(f"{figure} .drawing .marker"))
+    assert before == 3 * 3
+    [button] = [b for b in browser.all(f"{figure} .legend button") if b.text == "RC"]
+    button.click()
+    assert button.get_attribute("aria-pressed") == "false"
+    assert len(browser.all(f"{figure} .drawing .marker")) == 2 * 3
+    for other in browser.all(f"{figure} .legend button[aria-pressed=true]"):
+        other.click()
+    assert browser.shown(f"{figure} .empty") == ["Nothing is shown: choose lines below."]
+    button.click()
+    assert len(browser.all(f"{figure} .drawing .marker")) == 3
+
+
+def test_figures_follow_their_choices(browser: Browser, path: Path) -> None:
+    browser.open(path, "#dataset-digits")
+    curves = "#dataset-digits figure[data-figure=curves]"
+
+    def drawn(figure: str) -> str:
+        return str(browser.run(f"return document.querySelector('{figure} .drawing').innerHTML"))
+
+    seen = {drawn(curves)}
+    browser.choose(f"{curves} [data-choice=column]", "q = 0.7")
+    seen.add(drawn(curves))
+    for name in ("Class noise rate (%)", "Pairwise noise rate (%)"):
+        browser.choose(f"{curves} [data-choice=curve]", name)
+        assert name in browser.shown(f"{curves} svg text")
+        seen.add(drawn(curves))
+    assert len(seen) == 4
+    differences = "#dataset-digits figure[data-figure=differences]"
+    before = drawn(differences)
+    browser.choose(f"{differences} select", "q = 0.7")
+    assert drawn(differences) != before
+    browser.open(path, "#comparisons")
+    pareto = "figure[data-figure=pareto]"
+    assert len(browser.all(f"{pareto} .drawing .marker")) == 3
+    browser.choose(f"{pareto} select", "Lost")
+    assert len(browser.all(f"{pareto} .drawing .marker")) == 4
+    browser.open(path, "#method-cc")
+    line = "#method-cc figure[data-figure=line-curves]"
+    assert len(browser.all(f"{line} .drawing > svg")) == 3
+    browser.choose(f"{line} select", "Lost")
+    assert len(browser.all(f"{line} .drawing > svg")) == 3
+    browser.find("#method-cc details summary").click()
+    assert "momentum" in browser.find("#method-cc details table").text
+
+
+def test_every_figure_is_drawn_and_named(browser: Browser, path: Path) -> None:
+    browser.open(path, "#all")
+    for figure in browser.all("figure"):
+        drawings = figure.find_elements("css selector", ".drawing > svg")
+        words = figure.find_elements("css selector", ".empty")
+        assert drawings or words, figure.get_attribute("outerHTML")
+        for svg in drawings:
+            assert svg.get_attribute("role") == "img"
+            assert len(svg.get_attribute("aria-label") or "") > 40
+    assert len(browser.all("figure[data-figure=ranks] .drawing .marker")) == 3
+    assert "NaN" not in browser.run("return document.querySelector('main').innerHTML")
+
+
+def test_45_methods_have_45_looks(browser: Browser, large: Path) -> None:
+    browser.open(large, "#dataset-digits")
+    looks = browser.run("return data.lines.map(line => line.look.join(' '))")
+    assert len(set(looks)) == len(looks) == 45
+    legend = "#dataset-digits figure[data-figure=accuracy] .legend button"
+    assert len(browser.all(legend)) == 45
+    assert len(browser.all(f"{legend}[aria-pressed=true]")) == 10
