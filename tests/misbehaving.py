@@ -8,13 +8,16 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import torch
+from torch.nn.modules.module import register_module_forward_hook
 
 from pllbench.method import Batch, Hparams, Method, Problem, Step
+from pllbench.training import evaluation
 
 
 class Steady(Method[Hparams]):
@@ -107,3 +110,67 @@ class Slow(Steady):
 
     def on_epoch_start(self, train: object) -> None:
         time.sleep(0.1)
+
+
+class Leaving(Steady):
+    """Changes its process when its last epoch is evaluated, and leaves it so."""
+
+    def extra_predictions(self, x: torch.Tensor) -> Mapping[str, torch.Tensor]:
+        if self.epoch == self.epochs - 1:
+            self.leave()
+        return {}
+
+    def leave(self) -> None:
+        raise NotImplementedError
+
+
+class LeavesDtype(Leaving):
+    def leave(self) -> None:
+        torch.set_default_dtype(torch.float64)
+
+
+class LeavesDevice(Leaving):
+    def leave(self) -> None:
+        torch.set_default_device("meta")
+
+
+class LeavesGradMode(Steady):
+    """Its own run fails: its loss has no gradient."""
+
+    def __init__(self, problem: Problem, hparams: Hparams) -> None:
+        super().__init__(problem, hparams)
+        torch.set_grad_enabled(False)
+
+
+class LeavesHook(Leaving):
+    """Every network gives zeros."""
+
+    def leave(self) -> None:
+        def zeros(module: object, inputs: object, output: Any) -> Any:
+            return torch.zeros_like(output) if isinstance(output, torch.Tensor) else None
+
+        register_module_forward_hook(zeros)
+
+
+class LeavesPatch(Leaving):
+    """Every prediction is right."""
+
+    def leave(self) -> None:
+        evaluation.accuracy = lambda scores, y: 1.0
+
+
+class LeavesDirectory(Leaving):
+    def leave(self) -> None:
+        os.chdir("/")
+
+
+class LeavesEnvironment(Leaving):
+    def leave(self) -> None:
+        os.environ["MISBEHAVING"] = "yes"
+
+
+class WritesToRows(Steady):
+    """Predicts in place."""
+
+    def predict(self, x: torch.Tensor) -> torch.Tensor:
+        return super().predict(x.mul_(0))

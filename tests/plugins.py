@@ -27,6 +27,14 @@ METHODS = {
     "diverging": "Diverging",
     "one_row": "OneRow",
     "slow": "Slow",
+    "leaves_dtype": "LeavesDtype",
+    "leaves_device": "LeavesDevice",
+    "leaves_grad_mode": "LeavesGradMode",
+    "leaves_hook": "LeavesHook",
+    "leaves_patch": "LeavesPatch",
+    "leaves_directory": "LeavesDirectory",
+    "leaves_environment": "LeavesEnvironment",
+    "writes_to_rows": "WritesToRows",
 }
 """Registered names of the classes in `misbehaving.py`."""
 

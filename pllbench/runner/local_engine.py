@@ -16,7 +16,9 @@ from pllbench.runner.engine import (
     Engine,
     EpochEnded,
     Event,
+    Finished,
     RunFailed,
+    Stopped,
     attempt,
 )
 from pllbench.runner.job import Job
@@ -77,7 +79,7 @@ class _Worker:
 class LocalEngine(Engine):
     """Worker processes on this machine, one torch thread each, alive from run to run.
 
-    A worker that dies fails its run alone and is replaced.
+    A worker that dies fails its run alone and is replaced; so is one whose run left traces in it.
     """
 
     def __init__(self, jobs: int, timeout: float | None = None) -> None:
@@ -125,8 +127,10 @@ class LocalEngine(Engine):
         except (EOFError, OSError):
             worker.process.join(5)
             return RunFailed(worker.job, _cause_of_death(self._remove(worker)))
-        if not isinstance(event, EpochEnded):
+        if isinstance(event, Finished | RunFailed | Stopped):
             worker.job = None
+            if event.changed:  # not all that a method may change can be put back
+                self._remove(worker)
         return event
 
     def _end(self, job: Job) -> None:

@@ -227,6 +227,10 @@ class _Grid:
                 workspace.release()
                 self.observer.stopped(run)
         del self.owned[run.spec.run_id]
+        if event.changed:
+            changed = ", ".join(event.changed)
+            line = f"{run.title}: changed what all runs of its process share, put back: {changed}"
+            self.observer.warned(line[:MAX_REASON])
 
     def _store(self, run: PlannedRun, workspace: Workspace, event: Finished) -> None:
         try:
