@@ -6,6 +6,7 @@ copy, so a test mends all of them by removing it.
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -77,6 +78,46 @@ class Killed(Misbehaving):
 class Hanging(Misbehaving):
     def go_wrong(self) -> None:
         time.sleep(60)
+
+
+class Forking(Misbehaving):
+    """Its child trains on beside it."""
+
+    def go_wrong(self) -> None:
+        leave_pid(os.fork())
+
+
+class Starting(Misbehaving):
+    """Starts a process, and ends or waits long after that."""
+
+    def go_wrong(self) -> None:
+        leave_pid(subprocess.Popen(["sleep", "600"]).pid)
+        self.go_on()
+
+    def go_on(self) -> None:
+        time.sleep(60)
+
+
+class StartingAndExiting(Starting):
+    def go_on(self) -> None:
+        sys.exit(3)
+
+
+class StartingAndGoingOn(Starting):
+    """Ends its epochs slowly from then on."""
+
+    def go_on(self) -> None:
+        self.slow = True
+
+    def on_epoch_start(self, train: object) -> None:
+        time.sleep(0.5 if hasattr(self, "slow") else 0.0)
+
+
+def leave_pid(pid: int) -> None:
+    """Note a child's process beside this file; in the child itself, 0, there is nothing to note."""
+    if pid:
+        with Path(__file__).with_name("pids").open("a") as file:
+            file.write(f"{pid}\n")
 
 
 class Diverging(Steady):

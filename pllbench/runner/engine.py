@@ -4,6 +4,7 @@
 that all of them share is `Engine.run`.
 """
 
+import os
 import time
 import traceback
 from abc import ABC, abstractmethod
@@ -174,18 +175,30 @@ def attempt(
 ) -> Finished | RunFailed | Stopped:
     """Execute a job in this process: `execute`, with whatever a method raises as an event.
 
-    What the method changes in the process is put back for the next run, and named in the event.
+    What the method changes in the process is put back for the next run, and named in the event. A
+    child that it forks, and that goes on, ends with its epoch: it would train the same run again.
     """
+    process = os.getpid()
     before = None
     event: Finished | RunFailed | Stopped
+
+    def end_child() -> None:
+        if os.getpid() != process:
+            os._exit(0)
+
+    def on_own_epoch(progress: Progress) -> bool:
+        end_child()
+        return on_epoch(progress)
+
     try:
         if dataset is None:
             dataset = job_dataset(job)  # first: readers import libraries that set things up
         before = ProcessState.capture()
-        event = Finished(job, *execute(job, on_epoch, dataset))
+        event = Finished(job, *execute(job, on_own_epoch, dataset))
     except Interrupted:
         event = Stopped(job)
     except Exception as error:  # noqa: BLE001 - it fails its run alone
         reason = ": ".join(filter(None, (type(error).__name__, str(error))))
         event = RunFailed(job, reason, traceback.format_exc())
+    end_child()
     return replace(event, changed=tuple(before.restore())) if before else event
