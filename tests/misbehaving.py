@@ -205,6 +205,11 @@ class LeavesDirectory(Leaving):
         os.chdir("/")
 
 
+class Wandering(Steady):
+    def on_epoch_start(self, train: object) -> None:
+        os.chdir("/")
+
+
 class LeavesEnvironment(Leaving):
     def leave(self) -> None:
         os.environ["MISBEHAVING"] = "yes"

@@ -38,6 +38,7 @@ METHODS = {
     "leaves_patch": "LeavesPatch",
     "leaves_directory": "LeavesDirectory",
     "leaves_environment": "LeavesEnvironment",
+    "wandering": "Wandering",
     "writes_to_rows": "WritesToRows",
 }
 """Registered names of the classes in `misbehaving.py`."""

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from pllbench.data.catalogue import DatasetInfo
 from pllbench.data.custom import content_digest
 from pllbench.grid.protocol import GridCell, Overrides, default_protocol, merge
-from pllbench.registry import load_method
+from pllbench.registry import find_method
 from pllbench.spec import (
     FITTED,
     CandidateSpec,
@@ -29,7 +29,7 @@ def resolve(cell: GridCell, settings: Sequence[Overrides], info: DatasetInfo) ->
     Raises:
         ValueError: a value does not fit its field.
     """
-    cls = load_method(cell.base)
+    cls = find_method(cell.base)
     merged = merge(settings, info.kind)
     where = f"{cell.name} on {cell.dataset}"
     require_keys(merged.hparams, cls.hparams_type, f"{where}: hparams")
@@ -76,7 +76,7 @@ def annotator_run(spec: RunSpec, info: DatasetInfo, seed: int = 0) -> RunSpec:
     name, protocol = spec.candidates.annotator, default_protocol()
     variant = protocol.variants.get(name)
     base = variant.base if variant else name
-    if load_method(base).labels != "true":
+    if find_method(base).labels != "true":
         raise ValueError(
             f"annotator {name!r} learns from candidate sets, it must learn from labels"
         )

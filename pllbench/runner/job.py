@@ -5,13 +5,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Literal
+from typing import Literal, Self
 
 import torch
 
@@ -77,6 +77,21 @@ class Job:
     options: RunOptions
     checkpoint: Path | None = None
     annotators: Path | None = None
+
+    def with_absolute_paths(self) -> Self:
+        """The same job; its files are found when a method has changed the working directory."""
+        options = replace(
+            self.options,
+            results=self.options.results.absolute(),
+            data_dir=self.options.data_dir.absolute(),
+        )
+        return replace(
+            self,
+            data=replace(self.data, path=self.data.path and self.data.path.absolute()),
+            options=options,
+            checkpoint=self.checkpoint and self.checkpoint.absolute(),
+            annotators=self.annotators and self.annotators.absolute(),
+        )
 
 
 def execute(

@@ -189,7 +189,8 @@ class _Grid:
                 continue
             workspace.describe(run.title, run.spec)
             self.owned[run_id] = (run, workspace)
-            yield Job(run.spec, run.data, options, workspace.checkpoint, options.annotators)
+            job = Job(run.spec, run.data, options, workspace.checkpoint, options.annotators)
+            yield job.with_absolute_paths()
 
     def _quarantine(self, run: PlannedRun, workspace: Workspace) -> None:
         """What is damaged or stale is named, and kept under another name."""

@@ -5,10 +5,8 @@ numbers of whatever runs next in its process, unless what it left is found.
 """
 
 import inspect
-import os
 import sys
 from collections.abc import Callable, Iterator, MutableMapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -21,18 +19,7 @@ import torch.optim.optimizer as torch_optimizer
 from torch.backends import cudnn
 
 from pllbench.registry import method_entries
-
-
-def _working_directory() -> str | None:
-    try:
-        return os.getcwd()  # noqa: PTH109 - a string, as os.chdir takes it
-    except FileNotFoundError:
-        return None
-
-
-def _change_directory(path: str | None) -> None:
-    if path is not None:
-        os.chdir(path)
+from pllbench.surroundings import Surroundings
 
 
 def _set_default_device(device: torch.device) -> None:
@@ -79,12 +66,8 @@ _SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
         torch.set_float32_matmul_precision,
     ),
     "NumPy's answer to errors": (np.geterr, lambda answers: np.seterr(**answers)),
-    "the working directory": (_working_directory, _change_directory),
 }
 """Name, how to read it, how to set it."""
-
-_OF_LIBRARIES = ("CUDA_MODULE_LOADING", "KMP_", "TORCHINDUCTOR_", "TRITON_", "_TORCHINDUCTOR_")
-"""Begins of environment variables that torch and scikit-learn set when they are first used."""
 
 _LIBRARIES: tuple[ModuleType, ...] = (
     *(torch, torch.nn, torch.nn.functional, torch.nn.init, torch.optim),
@@ -97,6 +80,9 @@ _COMPILER = str(Path(torch.__file__).parent / "_dynamo")
 _OF_COMPILER = ("___needs_generation_tag_patch",)
 """Attributes without code that torch's compiler gives to classes."""
 
+_OF_PYTHON = ("__annot", "__slotnames__")
+"""Begins of names that Python gives to classes whose annotations or instances' states are read."""
+
 _Attributes = dict[str, Any]
 
 
@@ -106,13 +92,15 @@ class ProcessState:
 
     Attributes:
         settings: values by the names of `_SETTINGS`.
-        tables: the environment, and torch's global hooks: each by its name, with its entries.
+        surroundings: working directory and environment.
+        hooks: torch's global ones: each table by its name, with its entries.
         attributes: what modules and classes of torch, NumPy, the suite and the methods hold: each
             by its name, with its attributes.
     """
 
     settings: dict[str, Any]
-    tables: dict[str, tuple[MutableMapping[Any, Any], dict[Any, Any]]]
+    surroundings: Surroundings
+    hooks: dict[str, tuple[MutableMapping[int, Any], dict[int, Any]]]
     attributes: dict[str, tuple[object, _Attributes]]
 
     @classmethod
@@ -120,33 +108,34 @@ class ProcessState:
         """The state of now."""
         return cls(
             {name: read() for name, (read, _) in _SETTINGS.items()},
-            {name: (table, dict(table)) for name, table in _tables()},
+            Surroundings.capture(),
+            {name: (table, dict(table)) for name, table in _hooks()},
             {name: (owner, dict(vars(owner))) for name, owner in _owners()},
         )
 
     def restore(self) -> list[str]:
         """Put back what has changed since; gives its names. What is new in a module stays."""
-        return [*self._restore_settings(), *self._restore_tables(), *self._restore_attributes()]
+        return [
+            *self._restore_settings(),
+            *self.surroundings.restore(),
+            *self._restore_hooks(),
+            *self._restore_attributes(),
+        ]
 
     def _restore_settings(self) -> Iterator[str]:
         for name, before in self.settings.items():
             read, write = _SETTINGS[name]
             if read() != before:
-                with suppress(OSError):  # a working directory that was removed
-                    write(before)
+                write(before)
                 yield name
 
-    def _restore_tables(self) -> Iterator[str]:
-        for name, (table, before) in self.tables.items():
-            now = dict(table)
-            for key in [key for key in now if key not in before]:
-                if not str(key).startswith(_OF_LIBRARIES):
-                    del table[key]
-                    yield f"{name}: {key}"
-            for key, value in before.items():
-                if key not in now or now[key] != value:
-                    table[key] = value
-                    yield f"{name}: {key}"
+    def _restore_hooks(self) -> Iterator[str]:
+        for name, (table, before) in self.hooks.items():
+            changed = sorted(key for key in {*table, *before} if table.get(key) != before.get(key))
+            if changed:
+                table.clear()
+                table.update(before)
+            yield from (f"hooks of torch ({name}): {key}" for key in changed)
 
     def _restore_attributes(self) -> Iterator[str]:
         for owner_name, (owner, before) in self.attributes.items():
@@ -158,9 +147,8 @@ class ProcessState:
                     yield f"{owner_name}.{name}"
             if not isinstance(owner, type):
                 continue
-            for name in now.keys() - before.keys():  # it may hide that of a base class
-                # Python stores annotations when they are asked for.
-                if not name.startswith("__annot") and not _by_torch(name, now[name]):
+            for name in sorted(now.keys() - before.keys()):  # it may hide that of a base class
+                if not name.startswith(_OF_PYTHON) and not _by_torch(name, now[name]):
                     delattr(owner, name)
                     yield f"{owner_name}.{name}"
 
@@ -178,12 +166,11 @@ def _by_torch(name: str, value: Any, original: Any = None) -> bool:
     return in_torch and (original is None or wrapped in (None, original))
 
 
-def _tables() -> Iterator[tuple[str, MutableMapping[Any, Any]]]:
-    yield "the environment", os.environ
+def _hooks() -> Iterator[tuple[str, MutableMapping[int, Any]]]:
     for module in (torch_module, torch_optimizer):
         for name, value in vars(module).items():
             if name.startswith("_global_") and isinstance(value, MutableMapping):
-                yield f"hooks of torch ({name.removeprefix('_global_')})", value
+                yield name.removeprefix("_global_"), value
 
 
 def _owners() -> Iterator[tuple[str, object]]:

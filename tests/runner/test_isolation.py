@@ -1,5 +1,6 @@
 """One run after another in one process: the second has the numbers of a run by itself."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,8 +9,9 @@ import pytest
 from pllbench.grid.plan import Selection, plan
 from pllbench.grid.protocol import Setting
 from pllbench.results.records import Result
-from pllbench.runner.engine import Finished, RunFailed, attempt
-from pllbench.runner.job import Job
+from pllbench.results.workspace import Workspace
+from pllbench.runner.engine import Finished, RunFailed, Stopped, attempt
+from pllbench.runner.job import Job, RunOptions
 from pllbench.runner.local_engine import LocalEngine
 from tests.commands import on_lost, pllbench
 from tests.factories import make_jobs, plan_lost
@@ -72,6 +74,20 @@ def test_a_method_that_predicts_in_place_changes_no_row_of_the_data_set(tmp_path
     assert alone.accuracy["last"] > 0.9
     result_of(jobs["writes_to_rows"])
     assert result_of(jobs["cc"]) == alone
+
+
+def test_checkpoints_stay_in_the_results_folder_when_a_method_changes_the_directory(
+    plugin_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    options = RunOptions(Path("results"), plugin_folder, "cpu")
+    path = Workspace.for_run(options.results, "0" * 16).checkpoint
+    path.parent.mkdir(parents=True)
+    halting = replace(job(plugin_folder, "wandering"), options=options, checkpoint=path)
+    event = attempt(halting.with_absolute_paths(), lambda progress: progress.epoch < 1)
+    assert isinstance(event, Stopped)
+    assert event.changed == ("the working directory",)
+    assert (tmp_path / "results" / "work" / ("0" * 16) / "checkpoint.pt").exists()
 
 
 def test_a_worker_whose_run_left_something_is_replaced(

@@ -119,6 +119,7 @@ def test_another_function_of_torch_in_its_place_is_a_patch() -> None:
 def test_what_torch_does_to_itself_is_no_change() -> None:
     """A process of its own: its first optimizer, the first use of the compiler, an import."""
     script = """
+import copy
 import torch
 from pllbench.training.isolation import ProcessState
 state = ProcessState.capture()
@@ -128,6 +129,7 @@ import sklearn.datasets, torchvision.transforms
 model = torch.nn.Linear(2, 2)
 model.compile(backend="eager")
 model(torch.ones(3, 2))
+copy.deepcopy(torch.ones(2)), torch.nn.Linear.__annotations__, torch.Tensor.__annotations__
 changed = state.restore()
 assert changed == [], changed
 """
