@@ -80,6 +80,26 @@ class Hanging(Misbehaving):
         time.sleep(60)
 
 
+class BreakingGPU(Misbehaving):
+    """Stands for an assertion in a kernel: from then on the process can use its GPU no more."""
+
+    def go_wrong(self) -> None:
+        def synchronize(device: object = None) -> None:
+            raise RuntimeError("CUDA error: device-side assert triggered")
+
+        torch.cuda.is_initialized = lambda: True
+        torch.cuda.synchronize = synchronize
+        synchronize()
+
+
+class OutOfBounds(Misbehaving):
+    """An index that is too large: on a GPU, an assertion in a kernel."""
+
+    def go_wrong(self) -> None:
+        weight = self.network.classifier.weight
+        weight[torch.tensor([10**6], device=weight.device)].sum().item()
+
+
 class Forking(Misbehaving):
     """Its child trains on beside it."""
 

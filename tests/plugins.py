@@ -24,6 +24,8 @@ METHODS = {
     "exiting": "Exiting",
     "killed": "Killed",
     "hanging": "Hanging",
+    "breaking_gpu": "BreakingGPU",
+    "out_of_bounds": "OutOfBounds",
     "forking": "Forking",
     "starting": "Starting",
     "starting_and_exiting": "StartingAndExiting",

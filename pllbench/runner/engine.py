@@ -15,6 +15,7 @@ from typing import Self
 from pllbench.data.readers.base import Dataset
 from pllbench.results.curves import Curves
 from pllbench.results.records import Record
+from pllbench.runner.device import is_broken
 from pllbench.runner.job import Job, execute, job_dataset
 from pllbench.training.isolation import ProcessState
 from pllbench.training.trainer import Interrupted, Progress
@@ -67,12 +68,14 @@ class RunFailed:
         reason: one line.
         details: traceback, where there is one.
         changed: names of what it changed in its process; put back.
+        broken: the process can use its GPU no more.
     """
 
     job: Job
     reason: str
     details: str = ""
     changed: tuple[str, ...] = ()
+    broken: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +202,8 @@ def attempt(
         event = Stopped(job)
     except Exception as error:  # noqa: BLE001 - it fails its run alone
         reason = ": ".join(filter(None, (type(error).__name__, str(error))))
-        event = RunFailed(job, reason, traceback.format_exc())
+        event = RunFailed(job, reason, traceback.format_exc(), broken=is_broken())
+        if event.broken:
+            return event  # nothing else in this process can be relied on
     end_child()
     return replace(event, changed=tuple(before.restore())) if before else event

@@ -74,8 +74,9 @@ class _Worker:
 class LocalEngine(Engine):
     """Worker processes on this machine, one torch thread each, alive from run to run.
 
-    A worker that dies fails its run alone and is replaced; so is one whose run left traces in it.
-    Workers import the script that opens the engine, which must therefore do so in its main guard.
+    A worker that dies fails its run alone and is replaced; so is one whose run left traces in it,
+    or a GPU that it can use no more. Workers import the script that opens the engine, which must
+    therefore do so in its main guard.
     """
 
     def __init__(self, jobs: int, timeout: float | None = None) -> None:
@@ -135,7 +136,8 @@ class LocalEngine(Engine):
             return RunFailed(worker.job, _cause_of_death(self._remove(worker)))
         if isinstance(event, Finished | RunFailed | Stopped):
             worker.job = None
-            if event.changed:  # not all that a method may change can be put back
+            # Not all that a method may change can be put back, and a GPU's context never.
+            if event.changed or (isinstance(event, RunFailed) and event.broken):
                 self._remove(worker)
         return event
 

@@ -9,6 +9,7 @@ import time
 from contextlib import suppress
 from multiprocessing.connection import Connection
 
+from pllbench.runner.device import free_memory
 from pllbench.runner.engine import REPORT_SECONDS, EpochEnded, Event, attempt
 from pllbench.runner.job import Job
 from pllbench.training.trainer import Progress
@@ -45,7 +46,9 @@ def _execute(job: Job, connection: Connection) -> Event:
         _receive_job(connection)  # a request to stop
         return False
 
-    return attempt(job, on_epoch)
+    event = attempt(job, on_epoch)
+    free_memory()
+    return event
 
 
 def _receive_job(connection: Connection) -> Job | None:

@@ -11,6 +11,7 @@ from multiprocessing import forkserver
 from pathlib import Path
 
 import pytest
+import torch
 
 from pllbench.runner.engine import EpochEnded, Event, Finished, RunFailed, Started, Stopped
 from pllbench.runner.job import Job
@@ -85,6 +86,21 @@ def test_a_run_that_hangs_is_ended_and_its_worker_replaced(folder: Path) -> None
     assert isinstance(last, RunFailed)
     assert last.reason == "took longer than its timeout of 3 s"
     assert isinstance(events["steady/0"][-1], Finished)
+
+
+def test_a_worker_that_can_use_its_gpu_no_more_is_replaced(
+    engine: LocalEngine, folder: Path
+) -> None:
+    events = run(engine, jobs(folder, "breaking_gpu"))["breaking_gpu/0"]
+    assert isinstance(events[-1], RunFailed)
+    assert events[-1].reason == "RuntimeError: CUDA error: device-side assert triggered"
+    assert events[-1].broken
+    assert engine._workers == []
+    assert isinstance(run(engine, jobs(folder, "steady"))["steady/0"][-1], Finished)
+    [failed] = run(engine, jobs(folder, "raising"))["raising/0"][-1:]
+    assert isinstance(failed, RunFailed)
+    assert not failed.broken
+    assert len(engine._workers) == 1
 
 
 def children(folder: Path) -> list[int]:
@@ -240,3 +256,17 @@ def test_where_no_worker_can_start_the_caller_still_hears_of_ctrl_c(
         next(engine.run(iter(make_jobs(folder, plan_lost("cc")))))
     assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
     assert signal.SIGINT not in before
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device here")
+def test_an_assertion_in_a_kernel_fails_its_run_alone(engine: LocalEngine, folder: Path) -> None:
+    on_gpu = [
+        replace(job, options=replace(job.options, device="cuda"))
+        for job in jobs(folder, "out_of_bounds", "steady")
+    ]
+    events = run(engine, on_gpu)
+    failed = events["out_of_bounds/0"][-1]
+    assert isinstance(failed, RunFailed)
+    assert failed.broken
+    assert isinstance(events["steady/0"][-1], Finished)
