@@ -22,6 +22,9 @@ from pllbench.spec import (
 )
 from pllbench.validation import one_line, require_keys
 
+ANNOTATOR_OF_ROWS = Overrides(candidates={"annotator_network": "mlp"})
+"""Of tables and text, whose rows the network that annotates images does not take."""
+
 
 def resolve(cell: GridCell, settings: Sequence[Overrides], info: DatasetInfo) -> RunSpec:
     """The run of a cell at seed 0, with `settings` applied in order: later ones win.
@@ -31,6 +34,8 @@ def resolve(cell: GridCell, settings: Sequence[Overrides], info: DatasetInfo) ->
     """
     cls = find_method(cell.base)
     merged = merge(settings, info.kind)
+    if merged.candidates.get("process") == "instance" and info.kind in ("tabular", "text"):
+        merged = merge([ANNOTATOR_OF_ROWS, *settings], info.kind)
     where = f"{cell.name} on {cell.dataset}"
     require_keys(merged.hparams, cls.hparams_type, f"{where}: hparams")
     weak = cls.labels != "true"
