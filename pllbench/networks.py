@@ -244,6 +244,30 @@ def make_network(spec: TrainSpec, shape: Shape, num_classes: int) -> Network:
     )
 
 
+def require_network(spec: TrainSpec, shape: Shape, num_rows: int) -> None:
+    """Check that a network can be trained on `num_rows` instances of this shape; shapes alone.
+
+    Raises:
+        ValueError: it does not take instances of this shape; or the smallest batch is one row, of
+            which BatchNorm finds a single value in a channel.
+    """
+    with torch.device("meta"):
+        encoder, _ = ENCODERS[spec.network](shape)
+        smallest = num_rows % spec.batch_size or spec.batch_size
+        # Passed together, the views of a row are several; as many as the method asks for.
+        if min(smallest, num_rows) > 1 or spec.forward == "concat":
+            return
+        try:
+            encoder(torch.empty(1, *shape))
+        except ValueError as error:
+            size = " x ".join(map(str, shape[1:]))
+            raise ValueError(
+                f"{num_rows} training rows in batches of {spec.batch_size} leave a batch of one "
+                f"row, which BatchNorm of network {spec.network} does not take at {size} pixels: "
+                f"choose another batch_size"
+            ) from error
+
+
 def compile_encoders(method: nn.Module) -> None:
     """Compile the encoder of every network in a method, in place: parameters keep their names.
 

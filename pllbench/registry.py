@@ -5,7 +5,9 @@ metadata, so listing them imports no method and no torch.
 """
 
 import importlib
+import logging
 import sys
+import threading
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,12 +15,19 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from pllbench.surroundings import Surroundings
 from pllbench.validation import did_you_mean, folded_name, folder_name_problem
 
 if TYPE_CHECKING:
     from pllbench.method import Method
 
 GROUP = "pllbench.methods"
+
+SLOW_IMPORT_SECONDS = 10.0
+"""It is said which method is being imported when that has taken so long."""
+
+IMPORT_SECONDS = 120.0
+"""A module that is still being imported after this time is taken to loop."""
 
 _NO_METHOD = "is not a subclass of pllbench.method.Method"
 
@@ -115,6 +124,56 @@ def method_facts(names: Iterable[str]) -> dict[str, MethodFacts]:
             method = load_method(name)
             found[name] = MethodFacts(method.family, method.year, method.venue)
     return found
+
+
+def find_method(name: str) -> "type[Method[Any]]":
+    """As `load_method`, for who plans runs but executes none.
+
+    Working directory and environment stay as they were: workers would inherit what one plug-in's
+    module does to them. Another thread imports it, so that one that never ends is left behind.
+
+    Raises:
+        ValueError: as `load_method`; or the import takes longer than `IMPORT_SECONDS`.
+    """
+    entry = method_entries().get(name)
+    if entry is None or (entry.module in sys.modules and entry.module not in _endless):
+        return load_method(name)
+    surroundings = Surroundings.capture()
+    try:
+        return _load_in_time(entry)
+    finally:
+        surroundings.restore()
+
+
+_endless: set[str] = set()
+"""Modules that other threads are still importing."""
+
+
+def _load_in_time(entry: EntryPoint) -> "type[Method[Any]]":
+    import pllbench.method  # noqa: F401 - and with it torch, whose time is not the plug-in's
+
+    found: list[type[Method[Any]] | Exception] = []
+
+    def load() -> None:
+        try:
+            found.append(load_method(entry.name))
+        except Exception as error:  # noqa: BLE001 - raised below
+            found.append(error)
+
+    thread = threading.Thread(target=load, daemon=True)
+    thread.start()
+    thread.join(min(SLOW_IMPORT_SECONDS, IMPORT_SECONDS))
+    where = f"method {entry.name!r} of {describe_entry(entry)}"
+    if not found:
+        logging.getLogger(__name__).warning("%s is being imported", where)
+        thread.join(IMPORT_SECONDS - SLOW_IMPORT_SECONDS)
+    if not found:
+        _endless.add(entry.module)
+        raise ValueError(f"{where} is still being imported after {IMPORT_SECONDS:g} s")
+    _endless.discard(entry.module)
+    if isinstance(found[0], Exception):
+        raise found[0]
+    return found[0]
 
 
 def load_class(target: str) -> "type[Method[Any]]":

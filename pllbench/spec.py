@@ -181,7 +181,7 @@ class CandidateSpec(StrictModel):
     annotator: str = "supervised-no-augmentation"
     """instance: method or variant that is trained on true labels to be the annotator."""
     annotator_network: NetworkName = "resnet18"
-    """instance: network of the annotator."""
+    """instance: network of the annotator; of tables and text, mlp unless another one is named."""
     annotator_epochs: int = Field(default=50, ge=1, le=LARGEST)
     """instance: length of the annotator's run."""
 

@@ -6,15 +6,19 @@ copy, so a test mends all of them by removing it.
 
 import os
 import signal
+import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import torch
+from torch.nn.modules.module import register_module_forward_hook
 
 from pllbench.method import Batch, Hparams, Method, Problem, Step
+from pllbench.training import evaluation
 
 
 class Steady(Method[Hparams]):
@@ -76,6 +80,66 @@ class Hanging(Misbehaving):
         time.sleep(60)
 
 
+class BreakingGPU(Misbehaving):
+    """Stands for an assertion in a kernel: from then on the process can use its GPU no more."""
+
+    def go_wrong(self) -> None:
+        def synchronize(device: object = None) -> None:
+            raise RuntimeError("CUDA error: device-side assert triggered")
+
+        torch.cuda.is_initialized = lambda: True
+        torch.cuda.synchronize = synchronize
+        synchronize()
+
+
+class OutOfBounds(Misbehaving):
+    """An index that is too large: on a GPU, an assertion in a kernel."""
+
+    def go_wrong(self) -> None:
+        weight = self.network.classifier.weight
+        weight[torch.tensor([10**6], device=weight.device)].sum().item()
+
+
+class Forking(Misbehaving):
+    """Its child trains on beside it."""
+
+    def go_wrong(self) -> None:
+        leave_pid(os.fork())
+
+
+class Starting(Misbehaving):
+    """Starts a process, and ends or waits long after that."""
+
+    def go_wrong(self) -> None:
+        leave_pid(subprocess.Popen(["sleep", "600"]).pid)
+        self.go_on()
+
+    def go_on(self) -> None:
+        time.sleep(60)
+
+
+class StartingAndExiting(Starting):
+    def go_on(self) -> None:
+        sys.exit(3)
+
+
+class StartingAndGoingOn(Starting):
+    """Ends its epochs slowly from then on."""
+
+    def go_on(self) -> None:
+        self.slow = True
+
+    def on_epoch_start(self, train: object) -> None:
+        time.sleep(0.5 if hasattr(self, "slow") else 0.0)
+
+
+def leave_pid(pid: int) -> None:
+    """Note a child's process beside this file; in the child itself, 0, there is nothing to note."""
+    if pid:
+        with Path(__file__).with_name("pids").open("a") as file:
+            file.write(f"{pid}\n")
+
+
 class Diverging(Steady):
     """Its loss is NaN in the second step of epoch 1."""
 
@@ -107,3 +171,72 @@ class Slow(Steady):
 
     def on_epoch_start(self, train: object) -> None:
         time.sleep(0.1)
+
+
+class Leaving(Steady):
+    """Changes its process when its last epoch is evaluated, and leaves it so."""
+
+    def extra_predictions(self, x: torch.Tensor) -> Mapping[str, torch.Tensor]:
+        if self.epoch == self.epochs - 1:
+            self.leave()
+        return {}
+
+    def leave(self) -> None:
+        raise NotImplementedError
+
+
+class LeavesDtype(Leaving):
+    def leave(self) -> None:
+        torch.set_default_dtype(torch.float64)
+
+
+class LeavesDevice(Leaving):
+    def leave(self) -> None:
+        torch.set_default_device("meta")
+
+
+class LeavesGradMode(Steady):
+    """Its own run fails: its loss has no gradient."""
+
+    def __init__(self, problem: Problem, hparams: Hparams) -> None:
+        super().__init__(problem, hparams)
+        torch.set_grad_enabled(False)
+
+
+class LeavesHook(Leaving):
+    """Every network gives zeros."""
+
+    def leave(self) -> None:
+        def zeros(module: object, inputs: object, output: Any) -> Any:
+            return torch.zeros_like(output) if isinstance(output, torch.Tensor) else None
+
+        register_module_forward_hook(zeros)
+
+
+class LeavesPatch(Leaving):
+    """Every prediction is right."""
+
+    def leave(self) -> None:
+        evaluation.accuracy = lambda scores, y: 1.0
+
+
+class LeavesDirectory(Leaving):
+    def leave(self) -> None:
+        os.chdir("/")
+
+
+class Wandering(Steady):
+    def on_epoch_start(self, train: object) -> None:
+        os.chdir("/")
+
+
+class LeavesEnvironment(Leaving):
+    def leave(self) -> None:
+        os.environ["MISBEHAVING"] = "yes"
+
+
+class WritesToRows(Steady):
+    """Predicts in place."""
+
+    def predict(self, x: torch.Tensor) -> torch.Tensor:
+        return super().predict(x.mul_(0))

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from pllbench.method import Network
-from pllbench.networks import ENCODERS, compile_encoders, make_network
+from pllbench.networks import ENCODERS, compile_encoders, make_network, require_network
 from pllbench.spec import NetworkName, TrainSpec
 
 TABULAR: tuple[NetworkName, ...] = ("linear", "mlp")
@@ -120,3 +120,34 @@ def test_initial_weights_come_from_the_global_generator() -> None:
 def test_networks_for_images_refuse_other_rows(name: NetworkName) -> None:
     with pytest.raises(ValueError, match=rf"^network {name} needs images, these rows have the sh"):
         network(name)
+
+
+def takes(train: TrainSpec, side: int, num_rows: int) -> bool:
+    """Whether the last batch of an epoch trains, by a step of it."""
+    torch.manual_seed(0)
+    smallest = num_rows % train.batch_size or min(train.batch_size, num_rows)
+    try:
+        make_network(train, (3, side, side), 4).train()(torch.randn(smallest, 3, side, side))
+    except ValueError as error:
+        return "more than 1 value per channel" not in str(error)
+    return True
+
+
+@pytest.mark.parametrize("name", ["small_cnn", "resnet18"])
+@pytest.mark.parametrize("side", [5, 8, 9, 16, 17])
+@pytest.mark.parametrize(("num_rows", "batch_size"), [(9, 4), (8, 4), (10, 4), (1, 4), (3, 1)])
+def test_a_batch_that_batchnorm_does_not_take_is_found_from_shapes_alone(
+    name: NetworkName, side: int, num_rows: int, batch_size: int
+) -> None:
+    train = TrainSpec(network=name, batch_size=batch_size)
+    if takes(train, side, num_rows):
+        require_network(train, (3, side, side), num_rows)
+        return
+    message = rf"^{num_rows} training rows in batches of {batch_size} leave a batch of one row, "
+    with pytest.raises(ValueError, match=message):
+        require_network(train, (3, side, side), num_rows)
+
+
+def test_a_batch_of_one_row_of_features_is_taken() -> None:
+    for name in TABULAR:
+        require_network(TrainSpec(network=name, batch_size=1), (6,), 9)

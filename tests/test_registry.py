@@ -1,17 +1,22 @@
 """Methods from entry points of real distributions, and what is said of broken ones."""
 
+import os
 import sys
+from pathlib import Path
 
 import pytest
 
+from pllbench import registry
 from pllbench.registry import (
     MethodFacts,
     describe_entry,
+    find_method,
     load_class,
     load_method,
     method_entries,
     method_facts,
 )
+from tests.commands import refused
 from tests.plugins import Install
 
 GOOD = """
@@ -169,3 +174,55 @@ def test_an_unregistered_class_is_found_by_module_and_name(install: Install) -> 
     for target in ("unregistered:", "unregistered:Godo", "unregisterd:Good", ":Good"):
         with pytest.raises(ValueError, match=f"^'{target}' cannot be imported"):
             load_class(target)
+
+
+ENDLESS = """
+import time
+from pathlib import Path
+while Path(__file__).exists():
+    time.sleep(0.01)
+"""
+
+
+def test_a_module_whose_import_does_not_end_is_named(
+    install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "IMPORT_SECONDS", 0.3)
+    install("endless", {"loop": "endless_loop:Loop"}, endless_loop=ENDLESS)
+    try:
+        for _ in range(2):  # the second time, its module is among the imported ones
+            message = refused("run", "--methods", "loop", "--timeout", 5, "--results", tmp_path)
+            assert message == (
+                "method 'loop' of endless 1.2 (endless_loop:Loop) is still being imported after "
+                "0.3 s"
+            )
+    finally:
+        (tmp_path / "endless" / "endless_loop.py").unlink()
+
+
+def test_it_is_said_what_is_imported_for_long(
+    install: Install, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(registry, "SLOW_IMPORT_SECONDS", 0.1)
+    install("slow", {"late": "slow_late:Good"}, slow_late="import time\ntime.sleep(1)\n" + GOOD)
+    assert find_method("late").__name__ == "Good"
+    assert caplog.messages == ["method 'late' of slow 1.2 (slow_late:Good) is being imported"]
+
+
+def test_planning_leaves_working_directory_and_environment_as_they_were(
+    install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BEFORE", "kept")
+    meddling = "import os\nos.chdir('/')\nos.environ |= {'BEFORE': 'lost', 'AFTER': 'new'}\n"
+    install("meddler", {"meddling": "meddler_it:Good"}, meddler_it=meddling + GOOD)
+    assert find_method("meddling").__name__ == "Good"
+    assert Path.cwd() == tmp_path
+    assert os.environ["BEFORE"] == "kept"
+    assert "AFTER" not in os.environ
+
+
+def test_what_an_import_raises_is_raised(install: Install) -> None:
+    install("theirs", {"bad": "theirs_bad:Bad"}, theirs_bad="raise SystemExit(3)")
+    with pytest.raises(ValueError, match=r"'bad' of .* cannot be imported: SystemExit: 3"):
+        find_method("bad")

@@ -1,6 +1,7 @@
 """`pllbench check`."""
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -30,7 +31,9 @@ def check(
     """Run the conformance suite on a method."""
     from pllbench.cli import console
     from pllbench.registry import load_class, load_method
-    from pllbench.testing import method_checks
+    from pllbench.testing import Check, method_checks
+    from pllbench.testing.side_effects import require_unchanged
+    from pllbench.training.isolation import ProcessState
 
     if same_numbers:
         _check_numbers(method, results, data_dir, names(datasets, "--datasets"))
@@ -38,9 +41,11 @@ def check(
     if datasets is not None:
         raise ValueError("--datasets: only with --same-numbers")
     sys.path.insert(0, "")  # a module in the current folder, as `python -m` finds it
+    before = ProcessState.capture()
     cls = load_class(method) if ":" in method else load_method(method)
+    imported = partial(require_unchanged, before.restore())
     failed = 0
-    for one in method_checks(cls):
+    for one in [Check("changes nothing when it is imported", imported), *method_checks(cls)]:
         try:
             one.run()
         except AssertionError as error:

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from pllbench.grid.plan import PlannedRun
     from pllbench.runner.engine import Engine
 
-Device = Literal["auto", "cpu", "cuda"]
 EngineName = Literal["local", "ray"]
 Stale = Literal["refuse", "rerun", "keep"]
 
@@ -41,7 +40,7 @@ def run(
         typer.Option("--jobs", min=1, help="Runs at a time; one per core, 1 on a GPU by default."),
     ] = None,
     device: Annotated[
-        Device, typer.Option("--device", help="auto: a GPU if there is one.")
+        str, typer.Option("--device", help="auto, cpu, cuda, or one of several GPUs as cuda:1.")
     ] = "auto",
     checkpoint_every: Annotated[
         int, typer.Option("--checkpoint-every", min=1, help="Epochs between checkpoints.")

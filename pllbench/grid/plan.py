@@ -19,7 +19,7 @@ from pllbench.grid.protocol import (
     unknown_row,
 )
 from pllbench.grid.resolve import resolve, with_features
-from pllbench.registry import load_method, method_entries, unknown_method
+from pllbench.registry import find_method, method_entries, unknown_method
 from pllbench.spec import Kind, RunSpec, round_rate, takes_rate
 from pllbench.validation import FieldError, did_you_mean, folded_name
 
@@ -173,7 +173,7 @@ class _Planner:
         bases = {name: self._base(name, by_user=bool(selection.methods)) for name in methods}
         for info in self._grid_data(grid):
             for name, base in bases.items():
-                rated = load_method(base).labels != "true" and not info.real_candidates
+                rated = find_method(base).labels != "true" and not info.real_candidates
                 rates = grid.q or selection.protocol.q.get(info.name, DEFAULT_RATES)
                 for imbalance in (1.0,) if info.real_candidates else grid.imbalance or (1.0,):
                     if named and selection.imbalance and imbalance not in selection.imbalance:

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from pllbench.data.catalogue import DatasetInfo
 from pllbench.data.custom import content_digest
 from pllbench.grid.protocol import GridCell, Overrides, default_protocol, merge
-from pllbench.registry import load_method
+from pllbench.registry import find_method
 from pllbench.spec import (
     FITTED,
     CandidateSpec,
@@ -22,6 +22,9 @@ from pllbench.spec import (
 )
 from pllbench.validation import one_line, require_keys
 
+ANNOTATOR_OF_ROWS = Overrides(candidates={"annotator_network": "mlp"})
+"""Of tables and text, whose rows the network that annotates images does not take."""
+
 
 def resolve(cell: GridCell, settings: Sequence[Overrides], info: DatasetInfo) -> RunSpec:
     """The run of a cell at seed 0, with `settings` applied in order: later ones win.
@@ -29,8 +32,10 @@ def resolve(cell: GridCell, settings: Sequence[Overrides], info: DatasetInfo) ->
     Raises:
         ValueError: a value does not fit its field.
     """
-    cls = load_method(cell.base)
+    cls = find_method(cell.base)
     merged = merge(settings, info.kind)
+    if merged.candidates.get("process") == "instance" and info.kind in ("tabular", "text"):
+        merged = merge([ANNOTATOR_OF_ROWS, *settings], info.kind)
     where = f"{cell.name} on {cell.dataset}"
     require_keys(merged.hparams, cls.hparams_type, f"{where}: hparams")
     weak = cls.labels != "true"
@@ -77,7 +82,7 @@ def annotator_run(spec: RunSpec, info: DatasetInfo, seed: int = 0) -> RunSpec:
     name, protocol = spec.candidates.annotator, default_protocol()
     variant = protocol.variants.get(name)
     base = variant.base if variant else name
-    if load_method(base).labels != "true":
+    if find_method(base).labels != "true":
         raise ValueError(
             f"annotator {name!r} learns from candidate sets, it must learn from labels"
         )

@@ -10,6 +10,8 @@ from zipfile import ZipFile
 import numpy as np
 import numpy.typing as npt
 
+from pllbench.results.files import require_regular
+
 ZIP_END = struct.Struct("<4s6xHLLH")
 """The record at the end of a zip file, in the words of the format: its signature, the number of
 entries, size and offset of the central directory, and the length of a comment, here 0. The
@@ -48,6 +50,7 @@ def num_columns(path: Path) -> int:
     """
     file = path.with_suffix(".npz")
     try:
+        require_regular(file)
         with file.open("rb", buffering=0) as stream:
             place = os.fstat(stream.fileno()).st_size - ZIP_END.size
             end = os.pread(stream.fileno(), ZIP_END.size, max(place, 0)).rjust(ZIP_END.size)

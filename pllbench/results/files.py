@@ -1,8 +1,10 @@
 """Writing files so that a reader sees the old one or the whole new one; locks; quarantine."""
 
+import errno
 import fcntl
 import os
 import secrets
+import stat
 from pathlib import Path
 
 
@@ -44,6 +46,12 @@ def lock_file(handle: int, operation: int, path: Path) -> None:
         raise
     except OSError as error:
         raise OSError(error.errno, f"{error.strerror} (it cannot be locked)", str(path)) from error
+
+
+def require_regular(path: Path) -> None:
+    """Raise OSError unless `path` is a plain file: to read a FIFO or a device may never end."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(errno.EINVAL, "no regular file", str(path))
 
 
 def quarantine(path: Path, suffix: str = "unreadable") -> Path:

@@ -18,7 +18,7 @@ from pydantic_core import from_json
 from pllbench.candidates.audit import Audit
 from pllbench.candidates.pruning import PruningAudit
 from pllbench.results.curves import Curves, num_columns, pack, require_curves
-from pllbench.results.files import quarantine, write_atomic
+from pllbench.results.files import quarantine, require_regular, write_atomic
 from pllbench.results.metrics import ClassMetric, Metric
 from pllbench.results.model_selection import Select
 from pllbench.spec import RunSpec
@@ -183,6 +183,7 @@ def read_record(path: Path) -> Record:
             name says; the message names the path.
     """
     try:
+        require_regular(path)
         data = path.read_bytes()
     except OSError as error:
         raise ValueError(f"{path}: not readable ({error})") from error

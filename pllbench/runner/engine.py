@@ -4,17 +4,20 @@
 that all of them share is `Engine.run`.
 """
 
+import os
 import time
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 from pllbench.data.readers.base import Dataset
 from pllbench.results.curves import Curves
 from pllbench.results.records import Record
-from pllbench.runner.job import Job, execute
+from pllbench.runner.device import is_broken
+from pllbench.runner.job import Job, execute, job_dataset
+from pllbench.training.isolation import ProcessState
 from pllbench.training.trainer import Interrupted, Progress
 
 REPORT_SECONDS = 0.2
@@ -41,11 +44,19 @@ class EpochEnded:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A run is done; nothing is stored yet."""
+    """A run is done; nothing is stored yet.
+
+    Attributes:
+        job: the run.
+        record: what is known of it.
+        curves: its per-epoch columns.
+        changed: names of what it changed in its process; put back.
+    """
 
     job: Job
     record: Record
     curves: Curves
+    changed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +67,28 @@ class RunFailed:
         job: the run.
         reason: one line.
         details: traceback, where there is one.
+        changed: names of what it changed in its process; put back.
+        broken: the process can use its GPU no more.
     """
 
     job: Job
     reason: str
     details: str = ""
+    changed: tuple[str, ...] = ()
+    broken: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """A run was interrupted on request; its state is in its checkpoint."""
+    """A run was interrupted on request; its state is in its checkpoint.
+
+    Attributes:
+        job: the run.
+        changed: names of what it changed in its process; put back.
+    """
 
     job: Job
+    changed: tuple[str, ...] = ()
 
 
 Event = Started | EpochEnded | Finished | RunFailed | Stopped
@@ -155,11 +176,34 @@ class Engine(ABC):
 def attempt(
     job: Job, on_epoch: Callable[[Progress], bool], dataset: Dataset | None = None
 ) -> Finished | RunFailed | Stopped:
-    """Execute a job in this process: `execute`, with whatever a method raises as an event."""
+    """Execute a job in this process: `execute`, with whatever a method raises as an event.
+
+    What the method changes in the process is put back for the next run, and named in the event. A
+    child that it forks, and that goes on, ends with its epoch: it would train the same run again.
+    """
+    process = os.getpid()
+    before = None
+    event: Finished | RunFailed | Stopped
+
+    def end_child() -> None:
+        if os.getpid() != process:
+            os._exit(0)
+
+    def on_own_epoch(progress: Progress) -> bool:
+        end_child()
+        return on_epoch(progress)
+
     try:
-        return Finished(job, *execute(job, on_epoch, dataset))
+        if dataset is None:
+            dataset = job_dataset(job)  # first: readers import libraries that set things up
+        before = ProcessState.capture()
+        event = Finished(job, *execute(job, on_own_epoch, dataset))
     except Interrupted:
-        return Stopped(job)
+        event = Stopped(job)
     except Exception as error:  # noqa: BLE001 - it fails its run alone
         reason = ": ".join(filter(None, (type(error).__name__, str(error))))
-        return RunFailed(job, reason, traceback.format_exc())
+        event = RunFailed(job, reason, traceback.format_exc(), broken=is_broken())
+        if event.broken:
+            return event  # nothing else in this process can be relied on
+    end_child()
+    return replace(event, changed=tuple(before.restore())) if before else event

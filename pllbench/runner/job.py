@@ -2,16 +2,15 @@
 
 import platform
 import subprocess
-import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Literal
+from typing import Literal, Self
 
 import torch
 
@@ -23,6 +22,7 @@ from pllbench.registry import load_method, method_entries
 from pllbench.results.curves import Curves, rounded
 from pllbench.results.records import SCHEMA, Provenance, Record
 from pllbench.runner.annotator import Annotation, annotate
+from pllbench.runner.device import current_device, peak_memory_mib, resolve_device
 from pllbench.runner.origin import origin_id
 from pllbench.source import source_digest
 from pllbench.spec import RunSpec
@@ -41,7 +41,7 @@ class RunOptions:
     Attributes:
         results: the results folder.
         data_dir: folder of the data sets.
-        device: auto (a GPU where there is one), cpu or cuda.
+        device: auto (a GPU where there is one), cpu, cuda, or one of several GPUs as cuda:1.
         noisy: candidate sets may lack the true label.
         checkpoint_every: epochs between two checkpoints of a run.
         stale: stop at a stale record, do its run again, or count it as done.
@@ -78,6 +78,21 @@ class Job:
     checkpoint: Path | None = None
     annotators: Path | None = None
 
+    def with_absolute_paths(self) -> Self:
+        """The same job; its files are found when a method has changed the working directory."""
+        options = replace(
+            self.options,
+            results=self.options.results.absolute(),
+            data_dir=self.options.data_dir.absolute(),
+        )
+        return replace(
+            self,
+            data=replace(self.data, path=self.data.path and self.data.path.absolute()),
+            options=options,
+            checkpoint=self.checkpoint and self.checkpoint.absolute(),
+            annotators=self.annotators and self.annotators.absolute(),
+        )
+
 
 def execute(
     job: Job,
@@ -92,20 +107,21 @@ def execute(
     """
     started, clock = datetime.now(UTC), time.perf_counter()
     spec, options = job.spec, job.options
-    device = torch.device(_resolve(options.device))
+    device = resolve_device(options.device)
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
     if dataset is None:
         dataset = job_dataset(job)
-    annotation = _annotation(job, dataset, device, on_epoch)
-    logits = annotation.logits if annotation else None
-    task = make_task(spec, dataset, device, noisy=options.noisy, logits=logits)
     checkpoints = None
     if job.checkpoint:
         made_by = origin_id(spec, dataset.digest)
         checkpoints = Checkpoints(job.checkpoint, made_by, options.checkpoint_every)
-    method = load_method(spec.method)
-    outcome = train(spec, method, task, checkpoints=checkpoints, on_epoch=on_epoch)
+    with current_device(device):
+        annotation = _annotation(job, dataset, device, on_epoch)
+        logits = annotation.logits if annotation else None
+        task = make_task(spec, dataset, device, noisy=options.noisy, logits=logits)
+        method = load_method(spec.method)
+        outcome = train(spec, method, task, checkpoints=checkpoints, on_epoch=on_epoch)
     provenance = Provenance(
         commit=source_commit(),
         versions=_versions(spec.method),
@@ -113,7 +129,7 @@ def execute(
         host=f"{platform.system()} {platform.machine()}",
         started=started.isoformat(timespec="seconds"),
         seconds=round(outcome.seconds_before + time.perf_counter() - clock, 3),
-        peak_memory_mib=_peak_memory_mib(device),
+        peak_memory_mib=peak_memory_mib(device),
         data_digest=dataset.digest,
         method_source=source_digest(method),
         audit=task.audit,
@@ -147,24 +163,6 @@ def job_dataset(job: Job) -> Dataset:
 def _load(info: DatasetInfo, data_dir: Path, noisy: bool, digest: str | None) -> Dataset:  # noqa: ARG001 - other files are other data
     """The last data set stays in memory: a worker's next run is mostly on the same one."""
     return load_dataset(info, data_dir, noisy=noisy)
-
-
-def _resolve(device: str) -> str:
-    if device == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    return device
-
-
-def _peak_memory_mib(device: torch.device) -> float | None:
-    """The GPU's peak in this run, else the peak of this process; None where it is not counted."""
-    if device.type == "cuda":
-        return round(torch.cuda.max_memory_allocated(device) / 2**20, 1)
-    if sys.platform == "win32":
-        return None
-    import resource
-
-    unit = 1 if sys.platform == "darwin" else 1024
-    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20, 1)
 
 
 @cache

@@ -7,22 +7,17 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from multiprocessing import forkserver
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 
-from pllbench.runner.engine import (
-    POLL_SECONDS,
-    REPORT_SECONDS,
-    Engine,
-    EpochEnded,
-    Event,
-    RunFailed,
-    attempt,
-)
+from pllbench.runner.engine import POLL_SECONDS, Engine, Event, Finished, RunFailed, Stopped
 from pllbench.runner.job import Job
-from pllbench.training.trainer import Progress
+from pllbench.runner.worker import work
 
-PRELOADED = [__name__]
+IMPORTED_AGAIN = 91
+"""Exit code of a worker that opens an engine while it imports the script of its runner."""
+
+PRELOADED = [work.__module__]
 """Imported once, by the fork server, with all that it imports."""
 
 
@@ -46,7 +41,7 @@ class _Worker:
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         self.connection, theirs = context.Pipe()
-        self.process: BaseProcess = context.Process(target=_work, args=(theirs,), daemon=True)
+        self.process: BaseProcess = context.Process(target=work, args=(theirs,), daemon=True)
         self.process.start()
         theirs.close()  # so that the death of the process ends the pipe
         self.job: Job | None = None
@@ -67,7 +62,9 @@ class _Worker:
             self.connection.send(message)
 
     def end(self) -> int | None:
-        """Kill the process; gives its exit code."""
+        """Kill the process and what its methods have started; gives its exit code."""
+        with suppress(ProcessLookupError):  # it has not begun to lead a group
+            os.killpg(self.process.pid or 0, signal.SIGKILL)
         self.process.kill()
         self.process.join()
         self.connection.close()
@@ -77,11 +74,15 @@ class _Worker:
 class LocalEngine(Engine):
     """Worker processes on this machine, one torch thread each, alive from run to run.
 
-    A worker that dies fails its run alone and is replaced.
+    A worker that dies fails its run alone and is replaced; so is one whose run left traces in it,
+    or a GPU that it can use no more. Workers import the script that opens the engine, which must
+    therefore do so in its main guard.
     """
 
     def __init__(self, jobs: int, timeout: float | None = None) -> None:
         super().__init__(timeout)
+        if getattr(multiprocessing.current_process(), "_inheriting", False):
+            os._exit(IMPORTED_AGAIN)  # the runner says what is wrong, instead of each worker
         self.places = jobs
         self._workers: list[_Worker] = []
 
@@ -114,19 +115,30 @@ class LocalEngine(Engine):
             worker.ask_to_stop()
 
     def _events(self) -> Iterator[Event]:
-        busy = {worker.connection: worker for worker in self._workers if worker.job}
-        for connection in wait(list(busy), timeout=POLL_SECONDS):
-            yield self._receive(busy[connection])  # type: ignore[index]
+        sources: dict[object, _Worker] = {}
+        for worker in self._workers:
+            if worker.job:
+                sources[worker.connection] = worker
+                # A pipe stays open while a child of the process lives.
+                sources[worker.process.sentinel] = worker
+        ready = wait(list(sources), timeout=POLL_SECONDS)  # type: ignore[arg-type]
+        for worker in dict.fromkeys(sources[source] for source in ready):
+            yield self._receive(worker)
 
     def _receive(self, worker: _Worker) -> Event:
         assert worker.job is not None
         try:
-            event: Event = worker.connection.recv()
+            event: Event | None = worker.connection.recv() if worker.connection.poll() else None
         except (EOFError, OSError):
+            event = None
+        if event is None:  # the process has died
             worker.process.join(5)
             return RunFailed(worker.job, _cause_of_death(self._remove(worker)))
-        if not isinstance(event, EpochEnded):
+        if isinstance(event, Finished | RunFailed | Stopped):
             worker.job = None
+            # Not all that a method may change can be put back, and a GPU's context never.
+            if event.changed or (isinstance(event, RunFailed) and event.broken):
+                self._remove(worker)
         return event
 
     def _end(self, job: Job) -> None:
@@ -140,56 +152,13 @@ class LocalEngine(Engine):
 
 
 def _cause_of_death(code: int | None) -> str:
+    if code == IMPORTED_AGAIN:
+        raise ValueError(
+            "the script that executes runs is imported by each worker, and would execute them "
+            "there again: put what it does under `if __name__ == '__main__':`"
+        )
     if code == -signal.SIGKILL:
         return "the worker was killed by the system (out of memory?)"
     if code is not None and code < 0:
         return f"the worker died of {signal.Signals(-code).name}"
     return f"the worker ended with exit code {code}"
-
-
-class _RunnerGone(BaseException):  # no error of the run, so `attempt` lets it pass
-    """The process at the other end of the pipe has died."""
-
-
-def _work(connection: Connection) -> None:
-    """Main function of a worker process."""
-    import torch
-
-    torch.set_num_threads(1)
-    with suppress(_RunnerGone):
-        while True:
-            job = _receive_job(connection)
-            if job is not None:  # a request to stop may arrive after the run has ended
-                _tell(connection, _execute(job, connection))
-
-
-def _execute(job: Job, connection: Connection) -> Event:
-    reported_at = 0.0
-
-    def on_epoch(progress: Progress) -> bool:
-        nonlocal reported_at
-        if time.monotonic() - reported_at > REPORT_SECONDS:
-            _tell(connection, EpochEnded(job, progress))
-            reported_at = time.monotonic()
-        if not connection.poll():
-            return True
-        _receive_job(connection)  # a request to stop
-        return False
-
-    return attempt(job, on_epoch)
-
-
-def _receive_job(connection: Connection) -> Job | None:
-    """The next job, or None for a request to stop."""
-    try:
-        message: Job | None = connection.recv()
-    except (EOFError, ConnectionResetError) as error:
-        raise _RunnerGone from error
-    return message
-
-
-def _tell(connection: Connection, event: Event) -> None:
-    try:
-        connection.send(event)
-    except (BrokenPipeError, ConnectionResetError) as error:
-        raise _RunnerGone from error

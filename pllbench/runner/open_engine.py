@@ -1,5 +1,6 @@
 """Choosing and opening the engine that runs are executed by."""
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ class EngineOptions:
 
     Attributes:
         name: `local`, worker processes on this machine, or `ray`, a cluster.
-        device: auto, cpu or cuda.
+        device: auto, cpu, cuda, or one of several GPUs as cuda:1.
         jobs: runs at a time; None: one a core, one on a GPU, what a cluster holds.
         timeout: seconds after which a run fails; None for no limit.
         address: of the Ray cluster; None: RAY_ADDRESS, else one is started here.
@@ -39,12 +40,15 @@ def require_engine_options(options: EngineOptions) -> None:
     Raises:
         FieldError: an option is unknown, or belongs to another engine.
     """
+    gpu = re.fullmatch(r"cuda:\d+", options.device)
     for name, value, known in (
         ("engine", options.name, ENGINES),
-        ("device", options.device, DEVICES),
+        ("device", "cuda" if gpu else options.device, DEVICES),
     ):
         if value not in known:
             raise FieldError(name, did_you_mean(value, known), value)
+    if gpu and options.name == "ray":
+        raise FieldError("device", "with engine ray, the cluster chooses the GPU", options.device)
     for name in ("address", "gpus_per_run"):
         if options.name != "ray" and getattr(options, name) is not None:
             raise FieldError(name, "only with engine ray")
@@ -65,10 +69,13 @@ def open_engine(options: EngineOptions) -> "Engine":
 
     from pllbench.runner.local_engine import LocalEngine, num_cores
 
-    has_gpu = torch.cuda.is_available()
-    if options.device == "cuda" and not has_gpu:
-        raise FieldError("device", "no CUDA device here; use cpu", "cuda")
-    on_gpu = options.device != "cpu" and has_gpu
+    num_gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    kind, _, index = options.device.partition(":")
+    if kind == "cuda" and not num_gpus:
+        raise FieldError("device", "no CUDA device here; use cpu", options.device)
+    if index and int(index) >= num_gpus:
+        raise FieldError("device", f"the last one here is cuda:{num_gpus - 1}", options.device)
+    on_gpu = kind != "cpu" and num_gpus > 0
     return LocalEngine(options.jobs or (1 if on_gpu else num_cores()), options.timeout)
 
 

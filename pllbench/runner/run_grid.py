@@ -132,6 +132,7 @@ def run_grid(
                     observer.waiting(len(pending))
                     time.sleep(RETRY_SECONDS)
     finally:
+        grid.release()
         observer.ended()
     summary.interrupted = engine.stopping
     summary.left = len(unique) - summary.skipped - summary.done - len(summary.failed)
@@ -188,7 +189,8 @@ class _Grid:
                 continue
             workspace.describe(run.title, run.spec)
             self.owned[run_id] = (run, workspace)
-            yield Job(run.spec, run.data, options, workspace.checkpoint, options.annotators)
+            job = Job(run.spec, run.data, options, workspace.checkpoint, options.annotators)
+            yield job.with_absolute_paths()
 
     def _quarantine(self, run: PlannedRun, workspace: Workspace) -> None:
         """What is damaged or stale is named, and kept under another name."""
@@ -204,6 +206,11 @@ class _Grid:
         for line in filter(None, moved):
             self.observer.warned(line)
 
+    def release(self) -> None:
+        """Let go of runs that have not ended: the engine was left by an error, or by Ctrl-C."""
+        while self.owned:
+            self.owned.popitem()[1][1].release()
+
     def heartbeat(self) -> None:
         """Tell processes on other machines that this one is alive."""
         for _, workspace in list(self.owned.values()):
@@ -211,14 +218,20 @@ class _Grid:
 
     def handle(self, event: Event) -> None:
         """Show an event, and store what it brings."""
-        run, workspace = self.owned[event.job.spec.run_id]
+        run_id = event.job.spec.run_id
+        run, workspace = self.owned[run_id]
+        if isinstance(event, Started):
+            self.observer.started(run)
+            return
+        if isinstance(event, EpochEnded):
+            self.observer.progressed(run, event.progress)
+            return
+        del self.owned[run_id]
+        if event.changed:
+            changed = ", ".join(event.changed)
+            line = f"{run.title}: changed what all runs of its process share, put back: {changed}"
+            self.observer.warned(line[:MAX_REASON])
         match event:
-            case Started():
-                self.observer.started(run)
-                return
-            case EpochEnded():
-                self.observer.progressed(run, event.progress)
-                return
             case Finished():
                 self._store(run, workspace, event)
             case RunFailed():
@@ -226,7 +239,6 @@ class _Grid:
             case Stopped():
                 workspace.release()
                 self.observer.stopped(run)
-        del self.owned[run.spec.run_id]
 
     def _store(self, run: PlannedRun, workspace: Workspace, event: Finished) -> None:
         try:

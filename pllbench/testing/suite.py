@@ -6,8 +6,9 @@ from functools import partial
 
 import torch
 
-from pllbench.testing import accelerated, checks, fitted
+from pllbench.testing import accelerated, checks, fitted, side_effects
 from pllbench.testing.support import AnyMethod, CheckFailed
+from pllbench.training.isolation import ProcessState
 
 OF_TRAINED: dict[str, Callable[[AnyMethod], None]] = {
     "declares itself properly": checks.declarations,
@@ -23,6 +24,8 @@ OF_TRAINED: dict[str, Callable[[AnyMethod], None]] = {
     "runs for a single epoch": checks.single_epoch,
     "trains alike when compiled": accelerated.compiled,
     "never waits for its device": accelerated.asks_for_no_value,
+    "writes to none of its inputs": side_effects.inputs,
+    "leaves its process as it was": side_effects.process_state,
     "never sees true labels": checks.labels_unseen,
 }
 """The checks of methods that are trained in steps, in the order in which failures are best read."""
@@ -37,6 +40,8 @@ OF_FITTED: dict[str, Callable[[AnyMethod], None]] = {
     "fits the same from batches of any size": fitted.batch_sizes,
     "takes singleton and full candidate sets": checks.set_sizes,
     "takes equal, constant and all-zero rows": fitted.odd_rows,
+    "writes to none of its inputs": side_effects.inputs,
+    "leaves its process as it was": side_effects.process_state,
     "never sees true labels": checks.labels_unseen,
 }
 """The checks of methods without gradient, in the same order."""
@@ -57,17 +62,21 @@ class Check:
     def run(self) -> None:
         """Raise AssertionError, with the reason in one sentence, if the check fails.
 
-        torch's global generator is left as it was.
+        torch's global generator, and what else all runs of a process share, are left as they were.
         """
+        before = ProcessState.capture()
         try:
             with torch.random.fork_rng(devices=[]):
                 torch.manual_seed(0)
                 self.verify()
-        except Exception as error:  # a method may raise anything, and whatever it is, it fails
+        # A method may raise anything, and whatever it is, it fails.
+        except (Exception, SystemExit) as error:
             reason = f"{error}"
             if not isinstance(error, CheckFailed):
                 reason = f"it raises {type(error).__name__}: {error}"
             raise AssertionError(" ".join(reason.split())) from error
+        finally:
+            before.restore()
 
     def __str__(self) -> str:
         return self.name

@@ -14,8 +14,9 @@ from pllbench.candidates.sets_spec import SetsSpec
 from pllbench.data.candidate_sets import pruned_sets, require_neighbours, unpruned_sets
 from pllbench.data.dataset import hold_out, split
 from pllbench.data.readers.base import Dataset
-from pllbench.networks import make_network
-from pllbench.spec import RunSpec, TrainSpec
+from pllbench.grid.resolve import annotator_run
+from pllbench.networks import require_network
+from pllbench.spec import RunSpec
 from pllbench.views.roles import Views
 from pllbench.views.scaling import image_statistics, require_scaling, statistics
 
@@ -132,23 +133,26 @@ def require_fit(spec: RunSpec, dataset: Dataset, *, noisy: bool = False) -> None
         noisy: permit rows whose true label is no candidate.
 
     Raises:
-        ValueError: a network does not take its rows, or the candidate process its classes; images
-            are scaled; a class has too few rows for the imbalance, or all rows for pruning; sets of
-            annotators' labels lack a true label (unless `noisy`); or the hold-out takes no row, or
-            all.
+        ValueError: a network does not take its rows, or a batch of one of them, or the candidate
+            process its classes; images are scaled, or too small for views; a class has too few rows
+            for the imbalance, or all rows for pruning; sets of annotators' labels lack a true label
+            (unless `noisy`); or the hold-out takes no row, or all.
     """
-    networks = [spec.train.network]
+    shape, seed = tuple(dataset.x.shape[1:]), spec.split_seed
+    train, _ = split(dataset, seed, spec.imbalance, spec.folds)
+    kept, _ = hold_out(train, spec.holdout, seed)
+    runs = [(spec.train, len(kept))] if spec.gradient else []
     if spec.candidates:
         require_possible(spec.candidates, dataset.num_classes, dataset.info.superclasses)
         if spec.candidates.process == "instance":
-            networks += [spec.candidates.annotator_network]
-    for name in networks:
-        with torch.device("meta"):  # shapes alone
-            make_network(TrainSpec(network=name), tuple(dataset.x.shape[1:]), dataset.num_classes)
+            runs += [(annotator_run(spec, dataset.info).train, len(train))]
+    for settings, num_rows in runs:
+        require_network(settings, shape, num_rows)
     require_scaling(dataset.info.kind, spec.views)
-    seed = spec.split_seed
-    train, _ = split(dataset, seed, spec.imbalance, spec.folds)
-    hold_out(train, spec.holdout, seed)
+    if spec.gradient and _images(dataset.x):
+        from pllbench.views.images import require_size  # seconds, which rows of features do not pay
+
+        require_size(dataset.info.kind, shape)
     if spec.pruning:
         require_neighbours(train, spec.pruning)
     if spec.annotations:

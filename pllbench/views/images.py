@@ -13,7 +13,7 @@ from collections.abc import Callable
 import torch
 from torch import Generator, Tensor
 
-from pllbench.spec import ViewSpec
+from pllbench.spec import Kind, ViewSpec
 from pllbench.views import image_ops as ops
 from pllbench.views.autoaugment import (
     apply,
@@ -34,6 +34,19 @@ JITTER = {"Brightness": 0.4, "Contrast": 0.4, "Color": 0.4, "Hue": 0.1}
 
 Work = Callable[[Tensor, slice], Tensor]
 """What happens to images, once it is drawn: of the images in a slice of all, and that slice."""
+
+SMALLEST: dict[Kind, int] = {"image": PADDING + 1, "digits": 3}
+"""Shortest side of images that every view takes: a crop needs as many pixels as are reflected, and
+sharpness the eight around one."""
+
+
+def require_size(kind: Kind, shape: tuple[int, ...]) -> None:
+    """Raise ValueError if images of this shape [K, H, W] are too small for a view of their kind."""
+    if min(shape[1:]) < SMALLEST[kind]:
+        raise ValueError(
+            f"images of {shape[1]} x {shape[2]} pixels are too small for views: each side must "
+            f"have at least {SMALLEST[kind]}"
+        )
 
 
 def weak(shape: torch.Size, generator: Generator) -> Work:

@@ -116,14 +116,21 @@ class Views:
     def draw(self, role: str, x: Tensor, seed: int) -> Drawn:
         """One view of the rows x [M, ...], scaled; its randomness comes from `seed` alone.
 
-        The view of a row is the same in whatever slices they are asked for.
+        The view of a row is the same in whatever slices they are asked for. A view shares no
+        memory with `x`, nor with another view: methods may write into it.
         """
         # What images draw is a few numbers each: on the CPU, a seed means the same on all devices.
         device = x.device if x.dtype != torch.uint8 else "cpu"
         generator = Generator(device).manual_seed(seed)
         view = VIEWS[self.kind, role](x, generator, self.spec, self.stats)
-        return lambda rows: scale(view(rows), self.spec, self.stats)
+        return lambda rows: _apart(scale(view(rows), self.spec, self.stats), x)
 
     def plain(self, x: Tensor) -> Tensor:
-        """The rows x [M, ...] as evaluation sees them: no augmentation, scaled."""
-        return scale(x, self.spec, self.stats)
+        """The rows x [M, ...] as evaluation sees them: no augmentation, scaled; in own memory."""
+        return _apart(scale(x, self.spec, self.stats), x)
+
+
+def _apart(view: Tensor, x: Tensor) -> Tensor:
+    """`view`, copied where it lies in the memory of `x`."""
+    shared = view.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
+    return view.clone() if shared else view

@@ -84,7 +84,7 @@ REQUESTS = {
         "CC · digits hierarchical q=0.1 · seed 0: process hierarchical needs classes with"
     ),
     "run --methods cc --candidates controlled:num_wrong=10": "num_wrong = 10: must be less than",
-    "run --methods cc --candidates instance": "network resnet18 needs images, these rows have",
+    "run --methods cc --candidates instance:annotator_network=resnet18": "resnet18 needs images",
     "data digits --candidates hierarchical": "process hierarchical needs classes with superclasses",
     "data digits --candidates controlled:num_wrong=10": "less than the number of classes, 10",
     "data digits --candidates instance": "process instance needs an annotator",

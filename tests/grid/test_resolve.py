@@ -9,6 +9,7 @@ import pytest
 from pllbench.grid.benchmark import Benchmark, Grid
 from pllbench.grid.plan import PlannedRun, Selection, plan
 from pllbench.grid.protocol import Protocol, Setting, Variant, When
+from pllbench.grid.resolve import annotator_run
 from pllbench.spec import RunSpec
 
 RC = When(method=("rc",))
@@ -100,3 +101,23 @@ def test_a_flag_for_a_method_reaches_its_variants_and_one_for_a_variant_only_its
 
     assert strong("rc") == [7, 7, 2]
     assert strong("mine") == [2, 7, 2]
+
+
+@pytest.mark.parametrize(
+    ("dataset", "named", "network"),
+    [
+        ("digits", {}, "mlp"),
+        ("cnae9", {}, "mlp"),
+        ("digits", {"annotator_network": "linear"}, "linear"),
+        ("mnist", {}, "resnet18"),
+    ],
+)
+def test_the_annotator_is_of_the_kind_of_the_data(
+    dataset: str, named: dict[str, str], network: str
+) -> None:
+    flags = (Setting.parse({"candidates": {"process": "instance", **named}}),)
+    selection = Selection(methods=("cc",), datasets=(dataset,), q=(0.3,), seeds=(0,), flags=flags)
+    [run] = plan(selection)
+    assert run.spec.candidates is not None
+    assert run.spec.candidates.annotator_network == network
+    assert annotator_run(run.spec, run.data).train.network == network

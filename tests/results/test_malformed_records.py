@@ -4,12 +4,13 @@ No damage ends `table` or `status`, and nothing else in the results folder chang
 """
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pllbench.results.records import record_path
+from pllbench.results.records import is_done, record_path
 from tests.commands import contents, pllbench
 from tests.factories import make_record, make_spec, store
 
@@ -129,3 +130,24 @@ def test_records_that_have_changed_places(results: Path, path: Path) -> None:
     lines = answer.err.splitlines()
     for file, line in zip((other, path), lines, strict=True):
         assert line.startswith(f"pllbench: not counted: {file}: its spec has the id ")
+
+
+@pytest.mark.parametrize("suffix", [".json", ".npz"])
+@pytest.mark.parametrize("kind", ["FIFO", "device", "folder"])
+def test_what_is_no_plain_file_is_named_and_not_waited_for(
+    results: Path, path: Path, suffix: str, kind: str
+) -> None:
+    file = path.with_suffix(suffix)
+    file.unlink()
+    if kind == "FIFO":
+        os.mkfifo(file)
+    elif kind == "device":
+        file.symlink_to("/dev/zero")
+    else:
+        file.mkdir()
+    for command in ("table", "status"):
+        answer = pllbench(command, "--results", results)
+        assert answer.code == 0
+        assert answer.err.startswith(f"pllbench: not counted: {file}: not readable (")
+        assert "no regular file" in answer.err
+    assert not is_done(results, make_spec("rc", train=SHORT))

@@ -22,7 +22,7 @@ from pllbench.training.trainer import Interrupted, Progress
 
 CPU = torch.device("cpu")
 DIGITS = dataset_info("digits")
-OPTIONS = {"process": "instance", "annotator_network": "mlp", "annotator_epochs": 2}
+OPTIONS = {"process": "instance", "annotator_epochs": 2}
 
 
 def run(seed: int = 0, q: float = 0.4, **options: object) -> RunSpec:

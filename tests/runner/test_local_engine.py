@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -9,6 +11,7 @@ from multiprocessing import forkserver
 from pathlib import Path
 
 import pytest
+import torch
 
 from pllbench.runner.engine import EpochEnded, Event, Finished, RunFailed, Started, Stopped
 from pllbench.runner.job import Job
@@ -83,6 +86,94 @@ def test_a_run_that_hangs_is_ended_and_its_worker_replaced(folder: Path) -> None
     assert isinstance(last, RunFailed)
     assert last.reason == "took longer than its timeout of 3 s"
     assert isinstance(events["steady/0"][-1], Finished)
+
+
+def test_a_worker_that_can_use_its_gpu_no_more_is_replaced(
+    engine: LocalEngine, folder: Path
+) -> None:
+    events = run(engine, jobs(folder, "breaking_gpu"))["breaking_gpu/0"]
+    assert isinstance(events[-1], RunFailed)
+    assert events[-1].reason == "RuntimeError: CUDA error: device-side assert triggered"
+    assert events[-1].broken
+    assert engine._workers == []
+    assert isinstance(run(engine, jobs(folder, "steady"))["steady/0"][-1], Finished)
+    [failed] = run(engine, jobs(folder, "raising"))["raising/0"][-1:]
+    assert isinstance(failed, RunFailed)
+    assert not failed.broken
+    assert len(engine._workers) == 1
+
+
+def children(folder: Path) -> list[int]:
+    """Processes that methods of the plug-in have started since the last time."""
+    path = folder / "pids"
+    found = [int(line) for line in path.read_text().split()]
+    path.unlink()
+    assert found
+    return found
+
+
+def has_ended(pid: int, seconds: float = 30) -> bool:
+    """Whether a process is gone within this time; one that nobody has waited for is gone, too."""
+    status = Path(f"/proc/{pid}/stat")
+    until = time.monotonic() + seconds
+    while status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z":
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.1)
+    return True
+
+
+def test_a_child_that_a_method_forks_ends_without_an_answer(
+    engine: LocalEngine, folder: Path
+) -> None:
+    events = run(engine, jobs(folder, "forking", "steady", epochs=6))
+    for name in ("forking/0", "steady/0"):
+        assert isinstance(events[name][-1], Finished)
+        assert sum(isinstance(event, Finished) for event in events[name]) == 1
+    assert all(has_ended(pid) for pid in children(folder))
+
+
+@pytest.mark.parametrize(
+    ("method", "reason"),
+    [
+        ("starting", "took longer than its timeout of 4 s"),
+        # What was started holds the worker's end of the pipe.
+        ("starting_and_exiting", "the worker ended with exit code 3"),
+    ],
+)
+def test_what_a_method_has_started_ends_with_its_worker(
+    folder: Path, method: str, reason: str
+) -> None:
+    with LocalEngine(1, timeout=4) as engine:
+        last = run(engine, jobs(folder, method))[f"{method}/0"][-1]
+        assert isinstance(last, RunFailed)
+        assert last.reason == reason
+        assert all(has_ended(pid) for pid in children(folder))
+
+
+def test_what_a_method_has_started_ends_with_the_runner(folder: Path) -> None:
+    """A process of its own, which is killed."""
+    runner = subprocess.Popen(
+        [sys.executable, "-c", RUNNER, str(folder)], cwd=Path(__file__).parents[2]
+    )
+    until = time.monotonic() + 60
+    while not (folder / "pids").exists():
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    runner.kill()
+    runner.wait()
+    assert all(has_ended(pid) for pid in children(folder))
+
+
+RUNNER = """
+import sys
+from pathlib import Path
+from pllbench.runner.local_engine import LocalEngine
+from tests.factories import make_jobs, plan_lost
+jobs = make_jobs(Path(sys.argv[1]), plan_lost("starting_and_going_on", epochs=400, batch_size=16))
+with LocalEngine(1) as engine:
+    list(engine.run(iter(jobs)))
+"""
 
 
 def test_a_worker_that_dies_between_two_runs_is_replaced(folder: Path) -> None:
@@ -165,3 +256,17 @@ def test_where_no_worker_can_start_the_caller_still_hears_of_ctrl_c(
         next(engine.run(iter(make_jobs(folder, plan_lost("cc")))))
     assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
     assert signal.SIGINT not in before
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device here")
+def test_an_assertion_in_a_kernel_fails_its_run_alone(engine: LocalEngine, folder: Path) -> None:
+    on_gpu = [
+        replace(job, options=replace(job.options, device="cuda"))
+        for job in jobs(folder, "out_of_bounds", "steady")
+    ]
+    events = run(engine, on_gpu)
+    failed = events["out_of_bounds/0"][-1]
+    assert isinstance(failed, RunFailed)
+    assert failed.broken
+    assert isinstance(events["steady/0"][-1], Finished)

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+import torch
 
 from pllbench.runner.local_engine import LocalEngine
 from pllbench.runner.open_engine import EngineOptions, open_engine, require_engine_options
@@ -16,6 +17,11 @@ from pllbench.validation import FieldError
         (EngineOptions(device="gpu"), "device gpu: did you mean cpu?"),
         (EngineOptions(address="10.0.0.1:6379"), "address: only with engine ray"),
         (EngineOptions(gpus_per_run=0.5), "gpus_per_run: only with engine ray"),
+        (EngineOptions(device="cuda:"), "device cuda:: did you mean cuda?"),
+        (
+            EngineOptions(name="ray", device="cuda:1"),
+            "device cuda:1: with engine ray, the cluster chooses the GPU",
+        ),
         (EngineOptions(timeout=0), "timeout 0: must be more than 0 seconds"),
     ],
 )
@@ -29,3 +35,24 @@ def test_the_local_engine_has_the_options_that_were_asked_for() -> None:
     with open_engine(EngineOptions(device="cpu", jobs=3, timeout=5)) as engine:
         assert isinstance(engine, LocalEngine)
         assert (engine.places, engine.timeout) == (3, 5)
+
+
+@pytest.fixture
+def two_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if there were."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+
+
+@pytest.mark.usefixtures("two_gpus")
+@pytest.mark.parametrize("device", ["auto", "cuda", "cuda:0", "cuda:1"])
+def test_one_run_at_a_time_on_a_gpu(device: str) -> None:
+    with open_engine(EngineOptions(device=device)) as engine:
+        assert isinstance(engine, LocalEngine)
+        assert engine.places == 1
+
+
+@pytest.mark.usefixtures("two_gpus")
+def test_a_gpu_that_is_not_there_is_refused() -> None:
+    with pytest.raises(FieldError, match=r"^device cuda:2: the last one here is cuda:1$"):
+        open_engine(EngineOptions(device="cuda:2"))

@@ -11,9 +11,16 @@ import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it
 from pllbench.method import Method
 from pllbench.spec import RunSpec
 from pllbench.testing import Check, checks, method_checks
+from pllbench.training.isolation import ProcessState
 from pllbench.training.task import Task
 from pllbench.training.trainer import Outcome, train
-from tests.testing import broken_numbers, broken_state, broken_steps, fitted_methods
+from tests.testing import (
+    broken_effects,
+    broken_numbers,
+    broken_state,
+    broken_steps,
+    fitted_methods,
+)
 from tests.testing.correct_methods import Full, Minimal, Supervised
 from tests.testing.fitted_methods import Centroids, Reference
 
@@ -31,19 +38,25 @@ SINGLE = "runs for a single epoch"
 COMPILED = "trains alike when compiled"
 WAITS = "never waits for its device"
 LABELS = "never sees true labels"
-TRAINS = {LEARNS, RESUMES, SETS, LAST, LARGE, SINGLE, LABELS}
+INPUTS = "writes to none of its inputs"
+PROCESS = "leaves its process as it was"
+TRAINS = {LEARNS, RESUMES, SETS, LAST, LARGE, SINGLE, LABELS, INPUTS, PROCESS}
 """Those that train in the real trainer."""
 
 ALL = {
     *(DECLARED, STEP, LEARNS, PREDICTS, STATE, RESUMES),
-    *(EXTREMES, SETS, LAST, LARGE, SINGLE, COMPILED, WAITS, LABELS),
+    *(EXTREMES, SETS, LAST, LARGE, SINGLE, COMPILED, WAITS),
+    *(INPUTS, PROCESS, LABELS),
 }
 
 PSEUDO = "returns proper pseudo labels"
 REPEATS = "repeats a run bit for bit"
 BATCHES = "fits the same from batches of any size"
 ROWS = "takes equal, constant and all-zero rows"
-ALL_FITTED = {DECLARED, PSEUDO, LEARNS, PREDICTS, STATE, REPEATS, BATCHES, SETS, ROWS, LABELS}
+ALL_FITTED = {
+    *(DECLARED, PSEUDO, LEARNS, PREDICTS, STATE, REPEATS, BATCHES, SETS, ROWS, LABELS),
+    *(INPUTS, PROCESS),
+}
 
 
 def failures(cls: type[Method[Any]]) -> dict[str, str]:
@@ -140,6 +153,22 @@ BROKEN: dict[type[Method[Any]], set[str]] = {
     fitted_methods.SmallSets: {SETS},
     fitted_methods.Cosine: {ROWS},
     fitted_methods.FrameReader: {LABELS},
+    broken_effects.ScalesTraining: {INPUTS},
+    broken_effects.GrowsSetsAtStart: {INPUTS},
+    broken_effects.ScalesBatch: {INPUTS},
+    broken_effects.GrowsSets: {INPUTS},
+    broken_effects.ScalesRows: {INPUTS},
+    broken_effects.ScalesRowsOfHeads: {INPUTS, PREDICTS},
+    broken_effects.LeavesDtype: {PROCESS, RESUMES, LABELS, SETS},
+    broken_effects.LeavesDevice: ALL - {DECLARED, STEP, STATE, EXTREMES, SINGLE, COMPILED, WAITS},
+    broken_effects.LeavesGradMode: ALL - {DECLARED},
+    broken_effects.LeavesThreads: {PROCESS},
+    broken_effects.LeavesDeterminism: {PROCESS},
+    broken_effects.LeavesHook: {PROCESS},
+    broken_effects.LeavesPatch: {PROCESS},
+    broken_effects.LeavesDirectory: {PROCESS},
+    broken_effects.LeavesEnvironment: {PROCESS},
+    broken_effects.Exits: ALL - {DECLARED, STEP, COMPILED, WAITS},
 }
 """The checks that each method must fail; it must pass all others."""
 
@@ -148,6 +177,34 @@ BROKEN: dict[type[Method[Any]], set[str]] = {
 def test_a_broken_method_fails_the_checks_that_it_should(cls: type[Method[Any]]) -> None:
     reasons = failures(cls)
     assert reasons.keys() == BROKEN[cls], reasons
+
+
+EFFECTS: dict[type[Method[Any]], str] = {
+    broken_effects.ScalesBatch: "loss writes to view 0 of its batch",
+    broken_effects.GrowsSets: "after_step writes to batch.candidates",
+    broken_effects.ScalesTraining: "fit writes to view 0 of its batch",
+    broken_effects.GrowsSetsAtStart: "on_epoch_start writes to batch.candidates",
+    broken_effects.ScalesRows: "predict writes to x",
+    broken_effects.ScalesRowsOfHeads: "extra_predictions writes to x",
+    broken_effects.LeavesDtype: "the default dtype",
+    broken_effects.LeavesDevice: "the default device",
+    broken_effects.LeavesGradMode: "the grad mode",
+    broken_effects.LeavesThreads: "the number of threads",
+    broken_effects.LeavesDeterminism: "deterministic algorithms",
+    broken_effects.LeavesHook: "hooks of torch (forward_pre_hooks): ",
+    broken_effects.LeavesPatch: "torch.nn.functional.softmax",
+    broken_effects.LeavesDirectory: "the working directory",
+    broken_effects.LeavesEnvironment: "the environment: BROKEN_EFFECTS",
+}
+"""What the check says that each method does."""
+
+
+@pytest.mark.parametrize("cls", EFFECTS)
+def test_a_side_effect_is_named_and_no_check_leaves_it(cls: type[Method[Any]]) -> None:
+    before = ProcessState.capture()
+    reasons = failures(cls)
+    assert EFFECTS[cls] in reasons.get(INPUTS, "") + reasons.get(PROCESS, "")
+    assert before.restore() == []
 
 
 def as_candidates(task: Task) -> Task:

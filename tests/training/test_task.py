@@ -206,3 +206,38 @@ def test_settings_that_do_not_fit_images(dataset: Dataset) -> None:
         require_fit(make_toy_spec(dataset="cifar10", train={"network": "lenet"}), images)
     with pytest.raises(ValueError, match="scaling zscore is for rows of features"):
         require_fit(make_toy_spec(dataset="cifar10", views={"scaling": "zscore"}), images)
+
+
+def images_of(dataset: Dataset, name: str, height: int, width: int) -> Dataset:
+    x = torch.zeros(60, 3, height, width, dtype=torch.uint8)
+    return replace(dataset, info=DATASETS[name], x=x, num_classes=10)
+
+
+@pytest.mark.parametrize(
+    ("name", "height", "width", "smallest"), [("cifar10", 4, 9, 5), ("svhn", 9, 2, 3)]
+)
+def test_images_that_are_too_small_for_views_are_refused(
+    dataset: Dataset, name: str, height: int, width: int, smallest: int
+) -> None:
+    spec = make_toy_spec(dataset=name, train={"network": "small_cnn", "batch_size": 16})
+    message = (
+        f"^images of {height} x {width} pixels are too small for views: each side must have at "
+        f"least {smallest}$"
+    )
+    with pytest.raises(ValueError, match=message):
+        require_fit(spec, images_of(dataset, name, height, width))
+    require_fit(spec, images_of(dataset, name, smallest, smallest))
+
+
+def test_a_batch_of_one_small_image_is_found_before_the_run(dataset: Dataset) -> None:
+    """Of 60 rows 48 train; with a hold-out of 7 rows, 41 do."""
+    small = images_of(dataset, "cifar10", 8, 8)
+    for batch_size, holdout in ((47, 0.0), (40, 7 / 48)):
+        spec = make_toy_spec(
+            dataset="cifar10",
+            train={"network": "small_cnn", "batch_size": batch_size},
+            holdout=holdout,
+        )
+        with pytest.raises(ValueError, match=r"in batches of \d+ leave a batch of one row"):
+            require_fit(spec, small)
+        require_fit(spec, images_of(dataset, "cifar10", 32, 32))

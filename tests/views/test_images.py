@@ -8,7 +8,7 @@ from torchvision.transforms import RandomResizedCrop
 
 from pllbench.spec import Kind
 from pllbench.views import images as image_views
-from pllbench.views.images import cutout, draw_boxes
+from pllbench.views.images import SMALLEST, cutout, draw_boxes, require_size
 from pllbench.views.roles import Views
 from tests.views.helpers import ROLES, draw, generator, images, make_image_views
 
@@ -177,3 +177,14 @@ def test_views_on_a_gpu_are_those_of_the_cpu_and_wait_for_nothing(kind: Kind, ro
         torch.cuda.set_sync_debug_mode("default")
     expected = draw(views, role, x, 3)
     assert (found.cpu() - expected).abs().gt(0.05).double().mean() < 0.01
+
+
+@pytest.mark.parametrize("kind", SMALLEST)
+def test_images_are_of_a_size_that_every_view_takes_or_refused(kind: Kind) -> None:
+    smallest = SMALLEST[kind]
+    require_size(kind, (3, smallest, smallest))
+    for role in ROLES:
+        x = images(100, size=smallest)
+        assert draw(make_image_views(kind), role, x).shape == (100, 3, smallest, smallest)
+    with pytest.raises(ValueError, match=rf"^images of {smallest - 1} x 9 pixels are too small"):
+        require_size(kind, (3, smallest - 1, 9))

@@ -179,3 +179,18 @@ def test_views_read_the_settings_that_their_kind_of_data_reads_and_no_others(kin
             continue  # refused
         equal = all(map(torch.equal, drawn(**{key: value}), plain))
         assert equal == (key not in VIEW_OPTIONS[kind]), key
+
+
+@pytest.mark.parametrize("role", [*ROLES, "plain"])
+@pytest.mark.parametrize("kind", ["tabular", "text", "image", "digits"])
+def test_a_view_shares_memory_with_no_row_and_no_other_view(kind: Kind, role: str) -> None:
+    image = kind in ("image", "digits")
+    x = images(6, size=8) if image else counts(6, 5) + 1
+    views = make_image_views(kind) if image else make_views(x, kind=kind)
+    before = x.clone()
+    first, second = (views.plain(x) if role == "plain" else draw(views, x, role) for _ in range(2))
+    kept = first.clone()
+    second.zero_()
+    assert torch.equal(first, kept)
+    assert torch.equal(x, before)
+    assert not torch.equal(first, second)

@@ -1,0 +1,52 @@
+"""The device of a run: which one it is, what it has used, and whether it can be used again."""
+
+import gc
+import sys
+from contextlib import AbstractContextManager, nullcontext
+
+import torch
+
+
+def resolve_device(name: str) -> torch.device:
+    """The device that an option names: auto is a GPU where there is one."""
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    return torch.device(name)
+
+
+def current_device(device: torch.device) -> AbstractContextManager[object]:
+    """Within it, `device` is the GPU that is meant where none is named."""
+    return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
+
+
+def is_broken() -> bool:
+    """Whether this process can use its GPU no more, as after an assertion in a kernel.
+
+    Kernels fail some time after they were started, so this waits for them.
+    """
+    if not torch.cuda.is_initialized():
+        return False
+    try:
+        torch.cuda.synchronize()
+    except Exception:  # noqa: BLE001 - torch has a kind of its own, and older ones RuntimeError
+        return True
+    return False
+
+
+def free_memory() -> None:
+    """Give the GPU's memory that this process holds unused to others on the same GPU."""
+    if torch.cuda.is_initialized() and not is_broken():
+        gc.collect()
+        torch.cuda.empty_cache()
+
+
+def peak_memory_mib(device: torch.device) -> float | None:
+    """The GPU's peak in this run, else the peak of this process; None where nobody counts it."""
+    if device.type == "cuda":
+        return round(torch.cuda.max_memory_allocated(device) / 2**20, 1)
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    unit = 1 if sys.platform == "darwin" else 1024
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20, 1)

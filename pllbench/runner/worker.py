@@ -1,0 +1,67 @@
+"""A worker process: jobs come in through a pipe, and events go out through it.
+
+The process leads a group of its own, so that what its methods start ends with it.
+"""
+
+import os
+import signal
+import time
+from contextlib import suppress
+from multiprocessing.connection import Connection
+
+from pllbench.runner.device import free_memory
+from pllbench.runner.engine import REPORT_SECONDS, EpochEnded, Event, attempt
+from pllbench.runner.job import Job
+from pllbench.training.trainer import Progress
+
+
+class _RunnerGone(BaseException):  # no error of the run, so `attempt` lets it pass
+    """The process at the other end of the pipe has died."""
+
+
+def work(connection: Connection) -> None:
+    """Main function of a worker process."""
+    import torch
+
+    os.setpgid(0, 0)
+    torch.set_num_threads(1)
+    with suppress(_RunnerGone):
+        while True:
+            job = _receive_job(connection)
+            if job is not None:  # a request to stop may arrive after the run has ended
+                _tell(connection, _execute(job, connection))
+    os.killpg(0, signal.SIGKILL)
+
+
+def _execute(job: Job, connection: Connection) -> Event:
+    reported_at = 0.0
+
+    def on_epoch(progress: Progress) -> bool:
+        nonlocal reported_at
+        if time.monotonic() - reported_at > REPORT_SECONDS:
+            _tell(connection, EpochEnded(job, progress))
+            reported_at = time.monotonic()
+        if not connection.poll():
+            return True
+        _receive_job(connection)  # a request to stop
+        return False
+
+    event = attempt(job, on_epoch)
+    free_memory()
+    return event
+
+
+def _receive_job(connection: Connection) -> Job | None:
+    """The next job, or None for a request to stop."""
+    try:
+        message: Job | None = connection.recv()
+    except (EOFError, ConnectionResetError) as error:
+        raise _RunnerGone from error
+    return message
+
+
+def _tell(connection: Connection, event: Event) -> None:
+    try:
+        connection.send(event)
+    except (BrokenPipeError, ConnectionResetError) as error:
+        raise _RunnerGone from error
