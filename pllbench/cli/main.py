@@ -18,10 +18,14 @@ from pllbench.cli.console import (
     write,
 )
 from pllbench.cli.data import data
+from pllbench.cli.export import export
 from pllbench.cli.list import list_
+from pllbench.cli.merge import merge
 from pllbench.cli.plot import plot
+from pllbench.cli.remove import remove
 from pllbench.cli.run import run
 from pllbench.cli.selection import with_selection
+from pllbench.cli.show import show
 from pllbench.cli.status import status
 from pllbench.cli.table import table
 from pllbench.validation import FieldError
@@ -59,6 +63,10 @@ app.command()(with_selection(plot))
 app.command("list")(list_)
 app.command()(data)
 app.command()(check)
+app.command()(show)
+app.command()(with_selection(export))
+app.command()(with_selection(remove))
+app.command()(merge)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

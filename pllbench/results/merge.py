@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pllbench.results.equality import first_difference, read_numbers
-from pllbench.results.files import write_atomic
+from pllbench.results.files import remove_empty, write_atomic
 from pllbench.results.kept import conflict_paths, conflicts_folder, record_files
 from pllbench.results.records import (
     Record,
@@ -88,7 +88,7 @@ def merge_folders(folders: Sequence[Path], output: Path) -> Merged:
         if not folder.is_dir():
             raise ValueError(f"{folder}: no such folder")
         found, reasons = _copies(folder)
-        if not found and folder in folders:
+        if not (found or reasons) and folder in folders:
             raise ValueError(f"{folder}: no records there; is it another folder?")
         uncounted += reasons
         for copy in found:
@@ -145,7 +145,10 @@ def _merge_run(copies: Iterable[_Copy], output: Path) -> list[Conflict]:
         conflicts.append(Conflict(place.stem, first[0].path, other[0].path, beside, words))
         _write(other, beside)
     _write(first, place)
-    _remove(conflicts_folder(place, first[0].digest) / place.name)
+    former = conflicts_folder(place, first[0].digest)
+    for file in record_files(former / place.name):
+        file.unlink()
+    remove_empty(former, place.parent)
     return conflicts
 
 
@@ -164,12 +167,3 @@ def _write(copies: Sequence[_Copy], target: Path) -> None:
             path.unlink()
     for path, content in sorted(contents.items(), key=lambda pair: pair[0] == target):
         write_atomic(path, content)
-
-
-def _remove(path: Path) -> None:
-    """Remove an outcome from those set aside, and its folders where they are empty then."""
-    for file in record_files(path):
-        file.unlink()
-    for folder in (path.parent, path.parent.parent):
-        if folder.is_dir() and not any(folder.iterdir()):
-            folder.rmdir()
