@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -56,10 +57,15 @@ def test_the_suffix_names_the_format(results: Path, tmp_path: Path) -> None:
     assert (tmp_path / "runs.txt").read_text() == text
 
 
-def test_what_cannot_be_exported_is_refused(results: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_exported_is_refused(
+    results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = contents(tmp_path)
     reason = refused("export", "--results", results, "--format", "parquet")
     assert reason == "--format parquet: no text: name a file with --output"
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    arguments = ("export", "--results", results, "--output", tmp_path / "a.parquet")
+    assert refused(*arguments) == "--format parquet: pip install 'pllbench[parquet]'"
     assert "is not one of" in refused("export", "--results", results, "--format", "xlsx")
     assert "unknown method" in refused("export", "--methods", "ccc", "--results", results)
     (tmp_path / "empty").mkdir()
