@@ -323,3 +323,14 @@ def export(found: Results, form: "RowFormat") -> bytes:
     from pllbench.results.rows import run_rows
 
     return rows_as(form, run_rows(found.finished, found.protocol))
+
+
+def new_method(name: str, directory: Path = Path()) -> Path:
+    """Write the package of a new method; its folder, in `directory`.
+
+    Raises:
+        ValueError: the name is none, or is taken; or the folder is there already.
+    """
+    from pllbench.scaffold import write_plugin
+
+    return write_plugin(name, directory)

@@ -21,6 +21,7 @@ from pllbench.cli.data import data
 from pllbench.cli.export import export
 from pllbench.cli.list import list_
 from pllbench.cli.merge import merge
+from pllbench.cli.new import new
 from pllbench.cli.plot import plot
 from pllbench.cli.remove import remove
 from pllbench.cli.run import run
@@ -67,6 +68,7 @@ app.command()(show)
 app.command()(with_selection(export))
 app.command()(with_selection(remove))
 app.command()(merge)
+app.command()(new)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -11,7 +11,7 @@ from pllbench.cli.selection import Json
 
 
 def merge(
-    folders: Annotated[list[Path], typer.Argument(help="Folders of records.", metavar="FOLDER...")],
+    folders: Annotated[list[Path], typer.Argument(help="Folders of records.")],
     output: Annotated[
         Path, typer.Option("--output", help="Folder of their union; may hold records.")
     ],

@@ -13,7 +13,7 @@ def remove(
     flags: SelectionFlags,
     runs: Annotated[
         list[str] | None,
-        typer.Argument(help="Run ids, or their beginnings.", metavar="[RUN]..."),
+        typer.Argument(help="Run ids, or their beginnings."),
     ] = None,
     yes: Annotated[
         bool, typer.Option("--yes", help="Delete them; without it they are only named.")
