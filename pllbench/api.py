@@ -26,6 +26,10 @@ from pllbench.results.status import Status, failed_runs, folder_status, selectio
 from pllbench.validation import FieldError
 
 if TYPE_CHECKING:
+    from pllbench.results.export import RowFormat
+    from pllbench.results.lookup import StoredRun, UnfinishedRun
+    from pllbench.results.merge import Merged
+    from pllbench.results.removal import RemovedRun
     from pllbench.runner.engine import Engine
     from pllbench.runner.job import RunOptions
     from pllbench.runner.progress import Observer
@@ -118,6 +122,19 @@ class Results:
         if self.planned is None:
             return list(self.records)
         return records.with_ids(self.records, (run.spec.run_id for run in self.planned))
+
+    def pick(self, *runs: str) -> "Results":
+        """Of these runs, those with the given ids; a beginning will do that no other run shares.
+
+        Raises:
+            ValueError: there is none, or several.
+        """
+        from pllbench.results.lookup import one_with_id
+
+        ids = {record.run_id for record in self.finished}
+        wanted = {one_with_id(text, ids, self._where) for text in runs}
+        picked = tuple(one for one in self.stored if one.record.run_id in wanted)
+        return replace(self, stored=picked, planned=None)
 
     def curves(self) -> dict[str, Curves]:
         """Per-epoch columns of the selected runs, by run_id.
@@ -298,3 +315,64 @@ def status(*folders: Path, selection: Selection | None = None) -> Status:
     if is_planned(selection):
         return selection_status(selection, folders)
     return folder_status(folders, Filter(selection))
+
+
+def merge(*folders: Path, output: Path) -> "Merged":
+    """Write the union of results folders into one; see `pllbench.results.merge`.
+
+    Raises:
+        ValueError: a folder is not there or holds no records, or names clash.
+    """
+    from pllbench.results.merge import merge_folders
+
+    return merge_folders(folders, output)
+
+
+def show(run: str, *folders: Path) -> "StoredRun | UnfinishedRun":
+    """All that is known of a run, by its id, a beginning of that, or the path of its record.
+
+    Raises:
+        ValueError: there is no such run, or there are several; or its record is damaged.
+    """
+    from pllbench.results.lookup import find_run
+
+    return find_run(run, folders)
+
+
+def remove(found: Results, *, dry_run: bool = True) -> "list[RemovedRun]":
+    """The selected runs with their files; without `dry_run` these are deleted.
+
+    Raises:
+        ValueError: a process does one of the runs again.
+    """
+    from pllbench.results.removal import carry_out, plan_removal
+
+    wanted = {record.run_id for record in found.finished}
+    stored = [(one.folder, one.record) for one in found.stored if one.record.run_id in wanted]
+    planned = plan_removal(stored)
+    if not dry_run:
+        carry_out(planned)
+    return planned
+
+
+def export(found: Results, form: "RowFormat") -> bytes:
+    """A file of the selected runs, one row a run; its columns are those of `run_rows`.
+
+    Raises:
+        FieldError: Parquet is asked for, and pyarrow is not installed.
+    """
+    from pllbench.results.export import rows_as
+    from pllbench.results.rows import run_rows
+
+    return rows_as(form, run_rows(found.finished, found.protocol))
+
+
+def new_method(name: str, directory: Path = Path()) -> Path:
+    """Write the package of a new method; its folder, in `directory`.
+
+    Raises:
+        ValueError: the name is none, or is taken; or the folder is there already.
+    """
+    from pllbench.scaffold import write_plugin
+
+    return write_plugin(name, directory)

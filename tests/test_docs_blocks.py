@@ -58,6 +58,16 @@ NOT_HERE = {
     "pllbench run --benchmark tabular --engine ray --address 10.0.0.7:6379 --gpus-per-run 0.25",
     # stored runs of another source; tests/cli/test_stale.py
     "pllbench check average --same-numbers",
+    # folders of others, and what deletes; tests/cli
+    "pllbench merge results /shared/results --output everything",
+    "pllbench merge from_a from_b from_c --output results --json",
+    "pllbench merge from_a from_b --output together",
+    "pllbench remove --methods cc --datasets digits --yes",
+    "pllbench remove fc84a5 1f0575 --yes",
+    "pllbench show 1f05 --results results --results /shared/results",
+    # a package to be installed; tests/test_scaffold.py
+    "pllbench check cold_start",
+    "pip install -e pll-cold-start",
     # a GPU
     "pllbench run --methods asyco,dpll --datasets cifar10 --q 0.7 --seeds 0,",
     "pytest -m gpu",

@@ -39,6 +39,7 @@ _ASCII = {
     "…": "...",
     "\N{EN DASH}": "-",
     "—": "-",
+    **dict(zip("▁▂▃▄▅▆▇█", "_.:-=+*#", strict=True)),
 }
 """What stands for a character that a terminal's encoding lacks; for any other, a question mark."""
 
@@ -75,22 +76,22 @@ class TolerantConsole(Console):
         silence(sys.stderr if self.stderr else sys.stdout)
 
 
-def write(text: str, output: Path | None = None) -> None:
-    """Write `text` to a file, or to standard output where `output` is None.
+def write(text: str | bytes, output: Path | None = None) -> None:
+    """Write `text`, or what it is in UTF-8, to a file, or to standard output without `output`.
 
     Raises:
         ValueError: the file cannot be written.
     """
     if output is None:
         try:
-            sys.stdout.write(text)
+            sys.stdout.write(text if isinstance(text, str) else text.decode())
             sys.stdout.flush()
         except BrokenPipeError:
             silence(sys.stdout)
         return
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
-        output.write_text(text, "utf-8")
+        output.write_bytes(text.encode() if isinstance(text, str) else text)
     except OSError as error:
         raise ValueError(f"--output {output}: not writable ({error.strerror})") from error
 

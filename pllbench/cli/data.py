@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from pydantic import ValidationError
@@ -14,9 +14,10 @@ from pllbench.cli.parsing import (
     imbalance_ratio,
     pruning_setting,
 )
-from pllbench.cli.selection import DataDir, Json
+from pllbench.cli.selection import DataDir, Json, Output
 from pllbench.data.catalogue import DatasetInfo
 from pllbench.data.custom import find_dataset
+from pllbench.data.frames import CSV_TEMPLATE
 from pllbench.grid.protocol import DEFAULT_RATES, default_protocol
 from pllbench.grid.resolve import candidate_spec, pruning_spec, with_features
 from pllbench.spec import CandidateSpec
@@ -24,7 +25,9 @@ from pllbench.validation import FieldError, one_line
 
 
 def data(
-    name: Annotated[str, typer.Argument(help="A data set, or the path of your own.")],
+    name: Annotated[
+        str | None, typer.Argument(help="A data set, or the path of your own.", show_default=False)
+    ] = None,
     q: Annotated[float | None, typer.Option("--q", help="Noise rate.", min=0, max=1)] = None,
     seed: Annotated[int, typer.Option("--seed", help="Of split and candidate sets.", min=0)] = 0,
     candidates: Annotated[
@@ -39,6 +42,11 @@ def data(
     prune: Annotated[
         str | None, typer.Option("--prune", help="tau=0.6,k=150[,features=FILE]")
     ] = None,
+    template: Annotated[
+        Literal["csv"] | None,
+        typer.Option("--template", help="Instead: write an example of such a file of your own."),
+    ] = None,
+    output: Output = None,
     data_dir: DataDir = Path("data"),
     as_json: Json = False,
 ) -> None:
@@ -46,6 +54,17 @@ def data(
     from pllbench.cli import console
     from pllbench.data.audit import audit_dataset
 
+    if template is not None:
+        if name is not None:
+            raise FieldError("template", f"an example, so without the data set {name}", template)
+        if output is not None and output.exists():
+            raise FieldError("output", "is there already: name another file", output)
+        console.write(CSV_TEMPLATE, output)
+        return
+    if output is not None:
+        raise FieldError("output", "only with --template", output)
+    if name is None:
+        raise ValueError("data: name a data set, or the path of your own")
     info, pruning = find_dataset(name), None
     if prune is not None:
         setting = pruning_setting(prune)

@@ -18,11 +18,16 @@ from pllbench.cli.console import (
     write,
 )
 from pllbench.cli.data import data
+from pllbench.cli.export import export
 from pllbench.cli.list import list_
+from pllbench.cli.merge import merge
+from pllbench.cli.new import new
 from pllbench.cli.plot import plot
+from pllbench.cli.remove import remove
 from pllbench.cli.report import report
 from pllbench.cli.run import run
 from pllbench.cli.selection import with_selection
+from pllbench.cli.show import show
 from pllbench.cli.status import status
 from pllbench.cli.table import table
 from pllbench.validation import FieldError
@@ -61,6 +66,11 @@ app.command()(with_selection(report))
 app.command("list")(list_)
 app.command()(data)
 app.command()(check)
+app.command()(show)
+app.command()(with_selection(export))
+app.command()(with_selection(remove))
+app.command()(merge)
+app.command()(new)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -1,7 +1,7 @@
 """`pllbench run`."""
 
 import signal
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -18,6 +18,7 @@ from pllbench.cli.console import (
     write,
 )
 from pllbench.cli.selection import DataDir, ResultsDirs, SelectionFlags
+from pllbench.cli.show import settings_of
 from pllbench.validation import FieldError
 
 if TYPE_CHECKING:
@@ -144,23 +145,7 @@ def show_plan(planned: "Sequence[PlannedRun]", results: Path) -> None:
         finished = sum(run.spec.run_id in done for run in runs)
         where = f"{runs[0].label} on {spec.dataset}{q}"
         write(f"{where}, seeds {seeds}: {finished} of {len(runs)} done\n")
-        parts: dict[str, Mapping[str, object]] = {"hparams": spec.hparams}
-        if spec.gradient:
-            parts["train"] = spec.train.model_dump(mode="json")
-        parts["views"] = spec.views.model_dump(mode="json")
-        if spec.candidates:
-            parts["candidates"] = spec.candidates.read
-        if spec.annotations:
-            parts["annotations"] = {"rule": spec.annotations}
-        if spec.pruning:
-            parts["pruning"] = spec.pruning.model_dump(exclude_none=True)
-        if spec.imbalance != 1:
-            parts["training rows"] = {"imbalance": f"{spec.imbalance:g}"}
-        if spec.folds:
-            parts["split"] = {"folds": spec.folds}
-        if spec.holdout:
-            parts["holdout"] = {"share": spec.holdout}
-        for owner, values in parts.items():
+        for owner, values in settings_of(spec).items():
             write(f"  {owner}: {', '.join(f'{key}={value}' for key, value in values.items())}\n")
     unique = {run.spec.run_id for run in planned}
     write(f"{len(unique)} runs, {len(done)} done\n")

@@ -95,6 +95,8 @@ def audit_dataset(
     dataset = load_dataset(info, data_dir, noisy=True)
     facts: dict[str, object] = {"kind": info.kind}
     facts |= describe(dataset, seed, sets.imbalance).model_dump(mode="json")
+    if dataset.classes and dataset.columns:
+        facts |= {"classes": list(dataset.classes), "columns": list(dataset.columns)}
     if info.digest:
         facts["digest"] = info.digest
     if dataset.digest:

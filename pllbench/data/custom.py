@@ -1,6 +1,6 @@
 """Custom data: the user's own data sets, by path, and what a grid must know of them.
 
-Three forms:
+Four forms:
 
 * `NAME.npz` with `x` and `y`, and optionally `candidates` [N, C] 0/1 (real candidate sets), or
   `annotations` [M, 3] (row, annotator, label), which may stand in `NAME.annotations.csv` instead
@@ -10,6 +10,8 @@ Three forms:
   [N, height, width, channels] or [N, channels, height, width].
 * `NAME.mat` as the real-world sets have it: `data` [N, D], `target` [C, N] 0/1, and optionally
   `partial_target` [C, N].
+* `NAME.csv` or `NAME.parquet`, a table with a named column for each feature, the true label and the
+  candidates; see `pllbench.data.frames`.
 * a folder of images of one size, one folder inside it for each class; or `train` and `test` in it,
   each with the folders of the classes. Hidden files and folders, `.NAME`, do not count.
 
@@ -23,6 +25,7 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from pllbench.data.catalogue import DATASETS, DatasetInfo, Split, dataset_info
+from pllbench.data.frames import FRAME_SUFFIXES, TRUE_LABEL, frame_columns
 from pllbench.data.image_folders import fixed_parts, visible_files
 from pllbench.spec import Kind
 from pllbench.validation import folded_name, folder_name_problem
@@ -30,7 +33,7 @@ from pllbench.validation import folded_name, folder_name_problem
 
 def is_path(text: str) -> bool:
     """Whether --datasets names a file or folder with it, not a data set of the catalogue."""
-    return "/" in text or Path(text).suffix in (".npz", ".mat")
+    return "/" in text or Path(text).suffix in (".npz", ".mat", *FRAME_SUFFIXES)
 
 
 def find_dataset(text: str) -> DatasetInfo:
@@ -78,8 +81,14 @@ def custom_info(path: Path) -> DatasetInfo:
         real, fixed = annotated or "candidates" in names, "num_train" in names
     elif path.suffix == ".mat":
         kind, real, fixed = "tabular", "partial_target" in _mat_names(path), False
+    elif path.suffix in FRAME_SUFFIXES:
+        columns = frame_columns(path)
+        if not (columns.labelled or columns.has_sets):
+            raise ValueError(f"{path}: no column `{TRUE_LABEL}`, and none of candidates")
+        kind, real, fixed = "tabular", columns.has_sets, False
     else:
-        raise ValueError(f"{path}: own data is a .npz file, a .mat file or a folder of images")
+        forms = ".npz, .csv, .parquet or .mat file"
+        raise ValueError(f"{path}: own data is a {forms}, or a folder of images")
     split: Split = "fixed" if fixed else "random"
     return DatasetInfo(
         name=name,

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from pllbench.candidates.sets_spec import SetsSpec
 from pllbench.data.catalogue import DATASETS
 from pllbench.grid.protocol import GridCell, Protocol, merge
 from pllbench.spec import FITTED, RunSpec, TrainSpec, ViewSpec
@@ -44,6 +45,14 @@ def label(spec: RunSpec, name: str, protocol: Protocol) -> str:
     printed = printed_name(name, protocol)
     changes = ", ".join(differences(spec, name, protocol))
     return f"{printed} ({changes})" if changes else printed
+
+
+def run_title(printed: str, spec: RunSpec) -> str:
+    """A run in words: printed row, data set, process unless plainly uniform, q and seed."""
+    sets = SetsSpec.of(spec).words
+    where = spec.dataset if sets in ("uniform", "") else f"{spec.dataset} {sets}"
+    q = "" if spec.q is None else f" q={spec.q:g}"
+    return f"{printed} · {where}{q} · seed {spec.seed}"
 
 
 def printed_name(name: str, protocol: Protocol) -> str:

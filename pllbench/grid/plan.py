@@ -3,11 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pllbench.candidates.sets_spec import SetsSpec
 from pllbench.data.catalogue import DATASETS, DatasetInfo, dataset_info
 from pllbench.data.custom import find_dataset
 from pllbench.grid.benchmark import Benchmark, Grid, load_benchmark
-from pllbench.grid.labels import label
+from pllbench.grid.labels import label, run_title
 from pllbench.grid.protocol import (
     DEFAULT_RATES,
     GridCell,
@@ -44,12 +43,8 @@ class PlannedRun:
 
     @property
     def title(self) -> str:
-        """In words: label, data set, candidate process unless plainly uniform, q and seed."""
-        spec = self.spec
-        sets = SetsSpec.of(spec).words
-        where = spec.dataset if sets in ("uniform", "") else f"{spec.dataset} {sets}"
-        q = "" if spec.q is None else f" q={spec.q:g}"
-        return f"{self.label} · {where}{q} · seed {spec.seed}"
+        """In words, as `run_title` has it."""
+        return run_title(self.label, self.spec)
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,3 +61,10 @@ def quarantine(path: Path, suffix: str = "unreadable") -> Path:
         number += 1
         target = path.with_name(f"{path.name}.{suffix}-{number}")
     return path.rename(target)
+
+
+def remove_empty(folder: Path, root: Path) -> None:
+    """Remove a folder below `root`, and then those around it, as far as they are empty."""
+    while folder != root and folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
+        folder = folder.parent

@@ -19,6 +19,7 @@ from pllbench.candidates.audit import Audit
 from pllbench.candidates.pruning import PruningAudit
 from pllbench.results.curves import Curves, num_columns, pack, require_curves
 from pllbench.results.files import quarantine, require_regular, write_atomic
+from pllbench.results.kept import conflict_paths, record_files
 from pllbench.results.metrics import ClassMetric, Metric
 from pllbench.results.model_selection import Select
 from pllbench.spec import RunSpec
@@ -150,8 +151,7 @@ def quarantine_damaged_record(root: Path, spec: RunSpec) -> str | None:
     try:
         verify(path)
     except ValueError as error:
-        both = (path, path.with_suffix(".npz"))  # a crash in between leaves no record
-        moved = [quarantine(file).name for file in both if file.exists()]
+        moved = [quarantine(file).name for file in record_files(path)]
         return f"{error}; moved to {' and '.join(moved)}"
     return None
 
@@ -162,7 +162,7 @@ def set_stale_aside(root: Path, spec: RunSpec) -> str:
     One line that names the old one and its new place.
     """
     path = record_path(root, spec)
-    moved = [quarantine(file, "stale").name for file in (path, path.with_suffix(".npz"))]
+    moved = [quarantine(file, "stale").name for file in record_files(path)]
     return f"{path}: done again, the old one is {' and '.join(moved)}"
 
 
@@ -267,6 +267,8 @@ def read_records(root: Path) -> tuple[list[Record], list[Unreadable]]:
                 unreadable.append(Unreadable(path, str(error)))
             else:
                 found.append(record)
+    reason = "another outcome of its run, set aside by a merge"
+    unreadable += [Unreadable(path, f"{path}: {reason}") for path in conflict_paths(root)]
     return found, unreadable
 
 

@@ -5,6 +5,7 @@ another source, has come out bit for bit.
 """
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -40,9 +41,37 @@ def join_sources(results: Path, method: str, version: int, one: str, other: str)
     """
     groups = _read(results)
     listed = groups.setdefault(method, {}).setdefault(str(version), [])
-    joined = sorted({one, other}.union(*(group for group in listed if {one, other} & {*group})))
-    kept = [group for group in listed if not {one, other} & {*group}]
-    groups[method][str(version)] = [*kept, joined]
+    groups[method][str(version)] = _joined(listed, {one, other})
+    _write(results, groups)
+
+
+def merge_sources(folders: Iterable[Path], output: Path) -> None:
+    """Store in `output` what any of the results folders knows of equal sources.
+
+    Raises:
+        ValueError: a file is damaged; it is named.
+    """
+    merged: Groups = {}
+    for folder in folders:
+        for method, versions in _read(folder).items():
+            for version, groups in versions.items():
+                listed = merged.setdefault(method, {}).setdefault(version, [])
+                for group in groups:
+                    listed[:] = _joined(listed, {*group})
+    for versions in merged.values():
+        for listed in versions.values():
+            listed.sort()
+    if merged:
+        _write(output, merged)
+
+
+def _joined(listed: list[list[str]], equal: set[str]) -> list[list[str]]:
+    """Groups, with those that hold one of the `equal` digests made one group of all of them."""
+    joined = sorted(equal.union(*(group for group in listed if equal & {*group})))
+    return [*(group for group in listed if not equal & {*group}), joined]
+
+
+def _write(results: Path, groups: Groups) -> None:
     text = json.dumps(groups, indent=1, sort_keys=True)
     write_atomic(_path(results), text.encode() + b"\n")
 

@@ -97,7 +97,7 @@ REQUESTS = {
     f"run --methods cc --datasets {LONG}.npz": f"File name too long: '{LONG}.npz'",
     "run --methods cc --datasets gone/": "gone: no such file or folder",
     "run --methods cc --datasets /dev/null": "/dev/null: no such file or folder",
-    "run --methods cc --datasets ./raises.py": "raises.py: own data is a .npz file, a .mat file",
+    "run --methods cc --datasets ./raises.py": "raises.py: own data is a .npz, .csv, .parquet",
     "run --methods cc --datasets ./digits": "digits: 'digits' is a data set of the suite",
     "run --methods cc --datasets 'a b.npz'": "a b.npz: its name must be letters",
     "run --methods cc --datasets .npz": "unknown data set '.npz'",

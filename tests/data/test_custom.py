@@ -39,6 +39,8 @@ def test_what_is_a_path_and_what_is_a_name() -> None:
     assert is_path("a/b")
     assert is_path("b.npz")
     assert is_path("b.mat")
+    assert is_path("b.csv")
+    assert is_path("b.parquet")
     assert not is_path("cifar10")
     assert find_dataset("cifar10").path is None
     with pytest.raises(ValueError, match="unknown data set 'mine'"):
@@ -65,8 +67,9 @@ def test_bad_paths_and_names_are_refused(tmp_path: Path) -> None:
     assert "its name is longer than 200 bytes" in path_refusal(
         custom_info, save_npz(tmp_path, "x" * 201)
     )
-    (tmp_path / "a.csv").write_text("1,2")
-    assert "a .npz file, a .mat file or a folder" in path_refusal(custom_info, tmp_path / "a.csv")
+    (tmp_path / "a.txt").write_text("1,2")
+    forms = "a .npz, .csv, .parquet or .mat file, or a folder"
+    assert forms in path_refusal(custom_info, tmp_path / "a.txt")
 
 
 def test_two_data_sets_of_one_name_are_refused(tmp_path: Path) -> None:

@@ -4,12 +4,13 @@ import re
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from tools.site import commands, datasets, methods, protocol
+from tools.site import commands, datasets, exported, methods, protocol
 from tools.site.places import DOCS
 
 INSERTS: Mapping[str, Callable[..., str]] = {
     "commands": commands.command_table,
     "options": commands.options,
+    "columns": exported.columns,
     "methods": partial(methods.method_table, DOCS / "methods"),
     "datasets": partial(datasets.dataset_table, DOCS / "datasets"),
     "rates": protocol.rates,

@@ -39,6 +39,8 @@ class Dataset:
         folds: [N] int64 from 0, where the data set comes in folds; else None.
         features: [N, D] float32 of a file of features, where one is named; else None.
         digest: content digest of its files, where they have one.
+        classes: names of the classes, where its file has names.
+        columns: names of the features, where its file has names.
     """
 
     info: DatasetInfo
@@ -51,6 +53,8 @@ class Dataset:
     folds: Tensor | None = None
     features: Tensor | None = None
     digest: str | None = None
+    classes: tuple[str, ...] | None = None
+    columns: tuple[str, ...] | None = None
 
 
 def first_rows(dataset: Dataset, num_train: int, num_test: int) -> Dataset:

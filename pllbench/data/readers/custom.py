@@ -10,6 +10,7 @@ from torch import Tensor
 
 from pllbench.data.catalogue import DatasetInfo
 from pllbench.data.custom import content_digest
+from pllbench.data.frames import FRAME_SUFFIXES
 from pllbench.data.image_folders import list_images
 from pllbench.data.readers.annotated import read_annotations, votes_of
 from pllbench.data.readers.base import (
@@ -21,6 +22,7 @@ from pllbench.data.readers.base import (
     raise_for_rows,
     short_message,
 )
+from pllbench.data.readers.frames import read_frame_file
 from pllbench.data.readers.images import as_colour, read_image
 from pllbench.data.readers.tabular import read_mat_file
 
@@ -39,6 +41,8 @@ def read_custom(info: DatasetInfo, data_dir: Path) -> Dataset:  # noqa: ARG001 -
         return read_folder(info, info.path)
     if info.path.suffix == ".mat":
         return read_mat_file(info.path, info)
+    if info.path.suffix in FRAME_SUFFIXES:
+        return read_frame_file(info, info.path)
     return read_npz(info, info.path)
 
 

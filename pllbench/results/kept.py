@@ -1,0 +1,31 @@
+"""Files beside a record: its curves, what a run was asked to keep, and other outcomes of it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+Kept = Literal["predictions", "model"]
+"""What a run keeps on request: scores of its test rows, or the trained method."""
+
+KEPT_SUFFIXES: Mapping[Kept, str] = {"predictions": ".predictions.npz", "model": ".model.pt"}
+
+
+def kept_path(path: Path, kind: Kept) -> Path:
+    """Where the run of the record at `path` (its JSON) keeps something; may not exist."""
+    return path.with_suffix(KEPT_SUFFIXES[kind])
+
+
+def record_files(path: Path) -> list[Path]:
+    """The files that are there of the record at `path`: its JSON, its curves, what was kept."""
+    beside = [kept_path(path, kind) for kind in KEPT_SUFFIXES]
+    return [file for file in (path, path.with_suffix(".npz"), *beside) if file.exists()]
+
+
+def conflicts_folder(path: Path, digest: str) -> Path:
+    """Where a merge puts another outcome, of this digest, of the run of the record at `path`."""
+    return path.parent / "conflicts" / digest
+
+
+def conflict_paths(root: Path) -> list[Path]:
+    """The JSON files of outcomes that merges have set aside below a results folder."""
+    return sorted((root / "records").glob("*/*/conflicts/*/*.json"))
