@@ -265,7 +265,8 @@ def store(results: Path, records: Iterable[Record]) -> Path:
 def as_published(name: str) -> tuple[list[PlannedRun], list[Record]]:
     """A benchmark's runs, and records with the mean and sample std that the paper prints for them.
 
-    Where it prints none: a std of 1 and a mean of 80, of 81 for the next method, and so on.
+    Where it prints none: a std of 1 and a mean of 80, of 81 for the next method, and so on to 95,
+    after which it is 80 again.
     """
     planned = plan(Selection(benchmark=load_benchmark(name)))
     numbers = published.load_all()
@@ -276,7 +277,7 @@ def as_published(name: str) -> tuple[list[PlannedRun], list[Record]]:
         process = spec.candidates.process if spec.candidates else "real"
         key = (run.name, spec.dataset, None if spec.labels == "true" else process, spec.q)
         entry = next((entry for entry in numbers if entry.matches(*key)), None)
-        mean, std = 80.0 + names.index(run.name), 1.0
+        mean, std = 80.0 + names.index(run.name) % 16, 1.0
         if entry:
             assert entry.sample_std is not None, "the paper prints a spread for every number"
             mean, std = entry.mean, entry.sample_std

@@ -87,10 +87,10 @@ class ComparedSelection:
 def report_comparison(selections: Sequence[ComparedSelection], title: str = "") -> Report:
     """A text table a data set; before them, verdicts are counted where selections are several.
 
-    A `title` makes it a page of all tables of the paper, and says how to read that.
+    With a `title` of their own, several are a page of all tables of the paper, and say so.
     """
     tables = [_count_verdicts(selections)] if len(selections) > 1 else []
-    notes = [*_PAGE_NOTES, *_NOTES] if title else _NOTES
+    notes = [*_PAGE_NOTES, *_NOTES] if title and tables else _NOTES
     for selection in selections:
         if any(entry.n for entry in selection.comparisons):
             tables += _tabulate(selection)

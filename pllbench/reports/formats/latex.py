@@ -68,7 +68,7 @@ _SYMBOL = re.compile(r"^[npq]\b")
 
 _MARKS = {"best": r"\textbf", "second": r"\underline", "change": r"\textbf"}
 
-_LONG = 50
+_LONG = 44
 """Labels of more letters are wrapped."""
 
 _COLUMNS = 5
