@@ -8,18 +8,21 @@ import importlib
 import logging
 import sys
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 from pllbench.surroundings import Surroundings
 from pllbench.validation import did_you_mean, folded_name, folder_name_problem
 
 if TYPE_CHECKING:
     from pllbench.method import Method
+
+T = TypeVar("T")
 
 GROUP = "pllbench.methods"
 
@@ -130,50 +133,62 @@ def find_method(name: str) -> "type[Method[Any]]":
     """As `load_method`, for who plans runs but executes none.
 
     Working directory and environment stay as they were: workers would inherit what one plug-in's
-    module does to them. Another thread imports it, so that one that never ends is left behind.
+    module does to them.
 
     Raises:
         ValueError: as `load_method`; or the import takes longer than `IMPORT_SECONDS`.
     """
     entry = method_entries().get(name)
-    if entry is None or (entry.module in sys.modules and entry.module not in _endless):
+    if entry is None or (entry.module in sys.modules and entry.module not in _importing):
         return load_method(name)
+
+    def load() -> "type[Method[Any]]":
+        try:
+            return load_method(name)
+        finally:
+            _importing.discard(entry.module)
+
+    _importing.add(entry.module)
     surroundings = Surroundings.capture()
     try:
-        return _load_in_time(entry)
+        return load_in_time(load, f"method {name!r} of {describe_entry(entry)}")
     finally:
         surroundings.restore()
 
 
-_endless: set[str] = set()
-"""Modules that other threads are still importing."""
+_importing: set[str] = set()
+"""Modules that other threads are still importing; they stand in `sys.modules` already."""
 
 
-def _load_in_time(entry: EntryPoint) -> "type[Method[Any]]":
+def load_in_time(load: Callable[[], T], where: str) -> T:
+    """What `load` gives, which imports the module of a method.
+
+    Another thread imports it, so that one that never ends is left behind.
+
+    Args:
+        load: raises what it likes; that is raised here.
+        where: the method, for messages.
+
+    Raises:
+        ValueError: it takes longer than `IMPORT_SECONDS`.
+    """
     import pllbench.method  # noqa: F401 - and with it torch, whose time is not the plug-in's
 
-    found: list[type[Method[Any]] | Exception] = []
+    found: Future[T] = Future()
 
-    def load() -> None:
+    def run() -> None:
         try:
-            found.append(load_method(entry.name))
+            found.set_result(load())
         except Exception as error:  # noqa: BLE001 - raised below
-            found.append(error)
+            found.set_exception(error)
 
-    thread = threading.Thread(target=load, daemon=True)
-    thread.start()
-    thread.join(min(SLOW_IMPORT_SECONDS, IMPORT_SECONDS))
-    where = f"method {entry.name!r} of {describe_entry(entry)}"
-    if not found:
+    threading.Thread(target=run, daemon=True).start()
+    slow = min(SLOW_IMPORT_SECONDS, IMPORT_SECONDS)
+    if wait([found], slow).not_done:
         logging.getLogger(__name__).warning("%s is being imported", where)
-        thread.join(IMPORT_SECONDS - SLOW_IMPORT_SECONDS)
-    if not found:
-        _endless.add(entry.module)
+    if wait([found], IMPORT_SECONDS - slow).not_done:
         raise ValueError(f"{where} is still being imported after {IMPORT_SECONDS:g} s")
-    _endless.discard(entry.module)
-    if isinstance(found[0], Exception):
-        raise found[0]
-    return found[0]
+    return found.result()
 
 
 def load_class(target: str) -> "type[Method[Any]]":

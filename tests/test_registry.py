@@ -16,7 +16,7 @@ from pllbench.registry import (
     method_entries,
     method_facts,
 )
-from tests.commands import refused
+from tests.commands import pllbench, refused
 from tests.plugins import Install
 
 GOOD = """
@@ -198,6 +198,25 @@ def test_a_module_whose_import_does_not_end_is_named(
             )
     finally:
         (tmp_path / "endless" / "endless_loop.py").unlink()
+
+
+def test_a_module_that_is_listed_or_checked_and_whose_import_does_not_end_is_named(
+    install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "IMPORT_SECONDS", 0.3)
+    install("spinning", {"spin": "spinning_one:Spin"}, spinning_one=ENDLESS, spinning_two=ENDLESS)
+    try:
+        answer = pllbench("list", "methods")
+        assert answer.code == 0
+        assert answer.err == (
+            "pllbench: spin: method 'spin' of spinning 1.2 (spinning_one:Spin) is still being "
+            "imported after 0.3 s\n"
+        )
+        message = refused("check", "spinning_two:Spin")
+        assert message == "method 'spinning_two:Spin' is still being imported after 0.3 s"
+    finally:
+        for name in ("spinning_one", "spinning_two"):
+            (tmp_path / "spinning" / f"{name}.py").unlink()
 
 
 def test_it_is_said_what_is_imported_for_long(

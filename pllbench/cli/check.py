@@ -3,13 +3,16 @@
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pllbench.cli.console import FAILED
 from pllbench.cli.parsing import names
 from pllbench.cli.selection import DataDir, ResultsDir
+
+if TYPE_CHECKING:
+    from pllbench.method import Method
 
 
 def check(
@@ -30,7 +33,7 @@ def check(
 ) -> None:
     """Run the conformance suite on a method."""
     from pllbench.cli import console
-    from pllbench.registry import load_class, load_method
+    from pllbench.registry import load_class, load_in_time, load_method
     from pllbench.testing import Check, method_checks
     from pllbench.testing.side_effects import require_unchanged
     from pllbench.training.isolation import ProcessState
@@ -41,9 +44,15 @@ def check(
     if datasets is not None:
         raise ValueError("--datasets: only with --same-numbers")
     sys.path.insert(0, "")  # a module in the current folder, as `python -m` finds it
-    before = ProcessState.capture()
-    cls = load_class(method) if ":" in method else load_method(method)
-    imported = partial(require_unchanged, before.restore())
+
+    def load() -> "tuple[type[Method[Any]], list[str]]":
+        """The class, and what its import has changed in the process and in this thread."""
+        before = ProcessState.capture()
+        cls = load_class(method) if ":" in method else load_method(method)
+        return cls, before.restore()
+
+    cls, changed = load_in_time(load, f"method {method!r}")
+    imported = partial(require_unchanged, changed)
     failed = 0
     for one in [Check("changes nothing when it is imported", imported), *method_checks(cls)]:
         try:

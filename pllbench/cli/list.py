@@ -63,14 +63,14 @@ def _methods() -> list[ListRow]:
     """The methods by family and year; one that cannot be made is named on standard error."""
     from pllbench.cli import console
     from pllbench.method import Family
-    from pllbench.registry import load_method
+    from pllbench.registry import find_method
 
     families = get_args(Family)
     other_names = protocol.default_protocol().other_names
     listed: list[ListRow] = []
     for name, entry in method_entries().items():
         try:
-            cls = load_method(name)
+            cls = find_method(name)
             facts = _facts(cls)
         except Exception as error:  # noqa: BLE001 - a plug-in may raise anything
             console.print_error(f"{name}: {error}")

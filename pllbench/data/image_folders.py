@@ -4,6 +4,7 @@ What is hidden, by a name that begins with a dot, belongs to other programs and 
 Needs no torch.
 """
 
+import mimetypes
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -25,8 +26,9 @@ def list_images(path: Path) -> tuple[list[str], list[list[tuple[Path, int]]]]:
     """Names of the classes, in order, and for each part of the split its files with their labels.
 
     Raises:
-        ValueError: fewer than two classes, a class without images, a part without classes, folders
-            within that of a class, or further folders beside `train` and `test`.
+        ValueError: fewer than two classes, a class without images, an image of another format, a
+            part without classes, folders within that of a class, or further folders beside `train`
+            and `test`.
     """
     parts = fixed_parts(path)
     if further := [folder.name for folder in _folders(path) if parts and folder not in parts]:
@@ -76,13 +78,24 @@ def _images_in(folder: Path, root: Path) -> list[Path]:
             if likely:
                 mend = f"parts are called `train` and `test`; rename `{likely[0]}` if it is one"
             raise ValueError(f"{folder}: holds a folder of images, `{inner.name}`: {mend}")
-    found = sorted(file for file in folder.iterdir() if _is_image(file))
+    files = [file for file in sorted(folder.iterdir()) if not _hidden([file.name])]
+    found = [file for file in files if _is_image(file)]
+    if others := [file for file in files if _is_unread_image(file)]:
+        raise ValueError(
+            f"{others[0]}: images of this format are not read ({', '.join(IMAGE_SUFFIXES)} are): "
+            f"convert or remove it ({len(others)} of {len(files)} files here)"
+        )
     if not found:
         raise ValueError(
             f"{folder}: no images ({', '.join(IMAGE_SUFFIXES)}) in it: a class without any; remove "
             f"the folder if it is none"
         )
     return found
+
+
+def _is_unread_image(file: Path) -> bool:
+    kind, _ = mimetypes.guess_type(file.name)
+    return (kind or "").startswith("image/") and not _is_image(file)
 
 
 def _is_image(file: Path) -> bool:

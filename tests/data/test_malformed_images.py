@@ -113,6 +113,10 @@ def save_files(folder: Path, *files: str) -> Path:
         (("train/cat/0.png", "train/dog/0.png", "test/cat/a.txt"), "pets/test/cat: no images"),
         (("train/cat/0.png", "train/dog/0.png", "test/0.png"), "pets/test: must hold one folder"),
         (
+            ("cat/0.png", "dog/0.png", "dog/1.GIF", "dog/2.heic"),
+            "pets/dog/1.GIF: images of this format are not read (.png, .jpg, .jpeg, .bmp, .webp,",
+        ),
+        (
             ("cat/0.png", "dog/0.png", "dog/old/1.png"),
             "pets/dog: holds a folder of images, `old`: the images of a class lie in its folder",
         ),
