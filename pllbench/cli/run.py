@@ -17,7 +17,8 @@ from pllbench.cli.console import (
     show_report,
     write,
 )
-from pllbench.cli.selection import DataDir, ResultsDirs, SelectionFlags
+from pllbench.cli.parsing import kept_kinds
+from pllbench.cli.selection import DataDir, Keep, ResultsDirs, SelectionFlags
 from pllbench.cli.show import settings_of
 from pllbench.validation import FieldError
 
@@ -67,6 +68,7 @@ def run(
             help="Records of other defaults, source or data: stop there, rerun them, or keep them.",
         ),
     ] = "refuse",
+    keep: Keep = None,
     results: ResultsDirs = [Path("results")],
     data_dir: DataDir = Path("data"),
     dry_run: Annotated[
@@ -81,6 +83,7 @@ def run(
 
     where = EngineOptions(engine, device, jobs, timeout, address, gpus_per_run)
     require_engine_options(where)
+    kept = kept_kinds(keep)
     if len(results) > 1:
         raise FieldError("results", "run writes into one folder")
     planned = flags.planned()
@@ -88,7 +91,9 @@ def run(
         show_plan(planned, results[0])
         return
     display = Display(TolerantConsole(stderr=True))
-    options = RunOptions(results[0], data_dir, device, noisy_candidates, checkpoint_every, stale)
+    options = RunOptions(
+        results[0], data_dir, device, noisy_candidates, checkpoint_every, stale, kept
+    )
     with open_engine(where) as executing, _interruptible(executing, display):
         summary = api.run(planned, executing, options, display)
     if summary.done or summary.skipped:

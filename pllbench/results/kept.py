@@ -1,8 +1,10 @@
 """Files beside a record: its curves, what a run was asked to keep, and other outcomes of it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
+
+from pllbench.results.files import write_atomic
 
 Kept = Literal["predictions", "model"]
 """What a run keeps on request: scores of its test rows, or the trained method."""
@@ -13,6 +15,17 @@ KEPT_SUFFIXES: Mapping[Kept, str] = {"predictions": ".predictions.npz", "model":
 def kept_path(path: Path, kind: Kept) -> Path:
     """Where the run of the record at `path` (its JSON) keeps something; may not exist."""
     return path.with_suffix(KEPT_SUFFIXES[kind])
+
+
+def write_kept(path: Path, kept: Mapping[Kept, bytes]) -> None:
+    """Store what a run keeps beside its record at `path`, which is written after it."""
+    for kind, content in kept.items():
+        write_atomic(kept_path(path, kind), content)
+
+
+def without_kept(paths: Iterable[Path], kinds: Sequence[Kept]) -> int:
+    """How many of the records at `paths` lack one of the kinds of files."""
+    return sum(not all(kept_path(path, kind).exists() for kind in kinds) for path in paths)
 
 
 def record_files(path: Path) -> list[Path]:

@@ -7,12 +7,13 @@ that all of them share is `Engine.run`.
 import time
 import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Self
 
 from pllbench.data.readers.base import Dataset
 from pllbench.results.curves import Curves
+from pllbench.results.kept import Kept
 from pllbench.results.records import Record
 from pllbench.runner.job import Job, execute
 from pllbench.training.trainer import Interrupted, Progress
@@ -41,11 +42,19 @@ class EpochEnded:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A run is done; nothing is stored yet."""
+    """A run is done; nothing is stored yet.
+
+    Attributes:
+        job: the run.
+        record: what is known of it.
+        curves: its per-epoch columns.
+        kept: content of the files that it was asked to keep, by kind.
+    """
 
     job: Job
     record: Record
     curves: Curves
+    kept: Mapping[Kept, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +165,9 @@ def attempt(
     job: Job, on_epoch: Callable[[Progress], bool], dataset: Dataset | None = None
 ) -> Finished | RunFailed | Stopped:
     """Execute a job in this process: `execute`, with whatever a method raises as an event."""
+    kept: dict[Kept, bytes] = {}
     try:
-        return Finished(job, *execute(job, on_epoch, dataset))
+        return Finished(job, *execute(job, on_epoch, dataset, kept), kept=kept)
     except Interrupted:
         return Stopped(job)
     except Exception as error:  # noqa: BLE001 - it fails its run alone

@@ -5,7 +5,7 @@ import tempfile
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -15,6 +15,7 @@ from pllbench.data.dataset import load_dataset, require_files
 from pllbench.grid.plan import PlannedRun
 from pllbench.results import records
 from pllbench.results.files import lock_file
+from pllbench.results.kept import without_kept, write_kept
 from pllbench.results.model_selection import DEFAULT_RULE
 from pllbench.results.workspace import HEARTBEAT_SECONDS, Workspace
 from pllbench.runner import annotator
@@ -117,6 +118,8 @@ def run_grid(
             observer.warned(line)
     for line in done.warnings():
         observer.warned(line)
+    for line in _without_kept(unique.values(), pending, options):
+        observer.warned(line)
     if not pending:
         return summary
     grid = _Grid(options, observer, summary)
@@ -136,6 +139,17 @@ def run_grid(
     summary.interrupted = engine.stopping
     summary.left = len(unique) - summary.skipped - summary.done - len(summary.failed)
     return summary
+
+
+def _without_kept(
+    runs: Iterable[PlannedRun], pending: Sequence[PlannedRun], options: RunOptions
+) -> Iterator[str]:
+    """A line where runs that were done before have not kept what is asked for now."""
+    done = [run for run in runs if run not in pending]
+    paths = [records.record_path(options.results, run.spec) for run in done]
+    if options.keep and (number := without_kept(paths, options.keep)):
+        kinds = " or ".join(options.keep)
+        yield f"{number} runs were done before and kept no {kinds}: do them again to have these"
 
 
 class _Grid:
@@ -230,6 +244,7 @@ class _Grid:
 
     def _store(self, run: PlannedRun, workspace: Workspace, event: Finished) -> None:
         try:
+            write_kept(records.record_path(self.options.results, run.spec), event.kept)
             records.write_record(self.options.results, event.record, event.curves)
         except OSError as error:
             self._fail(run, workspace, f"its record could not be written: {error}", "")
