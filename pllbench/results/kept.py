@@ -1,5 +1,6 @@
 """Files beside a record: its curves, what a run was asked to keep, and other outcomes of it."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
@@ -26,6 +27,32 @@ def write_kept(path: Path, kept: Mapping[Kept, bytes]) -> None:
 def without_kept(paths: Iterable[Path], kinds: Sequence[Kept]) -> int:
     """How many of the records at `paths` lack one of the kinds of files."""
     return sum(not all(kept_path(path, kind).exists() for kind in kinds) for path in paths)
+
+
+def class_accuracy(path: Path) -> dict[str, float | None]:
+    """Test accuracy of each class, by its name or number, that the run of a record has kept.
+
+    None for a class without test rows; empty where the run has kept no predictions.
+
+    Raises:
+        ValueError: the file of predictions is damaged.
+    """
+    file = kept_path(path, "predictions")
+    if not file.exists():
+        return {}
+    import numpy as np
+
+    try:
+        with np.load(file, allow_pickle=False) as stored:
+            values = stored["class_accuracy"].tolist()
+            names = stored["classes"].tolist() if "classes" in stored else range(len(values))
+    except Exception as error:  # zipfile, zlib and NumPy each raise their own kind
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{file}: not readable ({reason})") from error
+    return {
+        str(name): None if math.isnan(value) else value
+        for name, value in zip(names, values, strict=True)
+    }
 
 
 def record_files(path: Path) -> list[Path]:

@@ -48,6 +48,7 @@ class RunOptions:
         checkpoint_every: epochs between two checkpoints of a run.
         stale: stop at a stale record, do its run again, or count it as done.
         keep: what is stored beside records.
+        again: do runs that are done again, and say whether their numbers are the same.
     """
 
     results: Path
@@ -57,6 +58,7 @@ class RunOptions:
     checkpoint_every: int = 10
     stale: StalePolicy = "refuse"
     keep: tuple[Kept, ...] = ()
+    again: bool = False
 
     @property
     def annotators(self) -> Path:
