@@ -26,6 +26,7 @@ from pllbench.results.status import Status, failed_runs, folder_status, selectio
 from pllbench.validation import FieldError
 
 if TYPE_CHECKING:
+    from pllbench.data.catalogue import DatasetInfo
     from pllbench.results.export import RowFormat
     from pllbench.results.lookup import StoredRun, UnfinishedRun
     from pllbench.results.merge import Merged
@@ -376,3 +377,31 @@ def new_method(name: str, directory: Path = Path()) -> Path:
     from pllbench.scaffold import write_plugin
 
     return write_plugin(name, directory)
+
+
+def stored_runs(
+    runs: Sequence[str], options: "RunOptions", own_data: "Sequence[DatasetInfo]" = ()
+) -> list[PlannedRun]:
+    """The runs of these ids, to be done again with the settings that are stored.
+
+    Raises:
+        ValueError: there is no such run, its data are not here, or its method is of another
+            version.
+    """
+    from pllbench.runner.rerun import runs_again
+
+    return runs_again(runs, options, own_data)
+
+
+def rerun(
+    planned: Sequence[PlannedRun],
+    engine: "Engine",
+    options: "RunOptions",
+    observer: "Observer | None" = None,
+) -> "GridSummary":
+    """Do runs again that may be done; `repeated` of the summary says whether the same came out.
+
+    Raises:
+        ValueError: as `run`.
+    """
+    return run(planned, engine, replace(options, again=True, noisy=True), observer)

@@ -7,6 +7,7 @@ from rich.console import Console
 
 from pllbench.cli.progress import Display
 from pllbench.grid.plan import PlannedRun
+from pllbench.results.kept import Kept
 from pllbench.runner.engine import Engine, Event, Finished, RunFailed, Stopped
 from pllbench.runner.job import Job, RunOptions, execute
 from pllbench.runner.run_grid import GridSummary, run_grid
@@ -51,7 +52,8 @@ class InlineEngine(Engine):
         elif self.stopping:
             yield Stopped(job)
         else:
-            yield Finished(job, *execute(job))
+            kept: dict[Kept, bytes] = {}
+            yield Finished(job, *execute(job, kept=kept), kept=kept)
 
     def _end(self, job: Job) -> None:
         raise AssertionError("there is no time limit")

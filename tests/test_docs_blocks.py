@@ -58,13 +58,18 @@ NOT_HERE = {
     "pllbench run --benchmark tabular --engine ray --address 10.0.0.7:6379 --gpus-per-run 0.25",
     # stored runs of another source; tests/cli/test_stale.py
     "pllbench check average --same-numbers",
-    # folders of others, and what deletes; tests/cli
+    # folders of others, runs by their ids, and what deletes; tests/cli
     "pllbench merge results /shared/results --output everything",
     "pllbench merge from_a from_b from_c --output results --json",
     "pllbench merge from_a from_b --output together",
     "pllbench remove --methods cc --datasets digits --yes",
     "pllbench remove fc84a5 1f0575 --yes",
+    "pllbench show fc84a5",
+    "pllbench show fc84a5a14846f5d1 --json",
     "pllbench show 1f05 --results results --results /shared/results",
+    "pllbench rerun fc84a5",
+    "pllbench rerun fc84a5 1f0575 --keep predictions,model",
+    "pllbench rerun 3b07 --datasets ./birds.npz --json",
     # a package to be installed; tests/test_scaffold.py
     "pllbench check cold_start",
     "pip install -e pll-cold-start",

@@ -25,6 +25,7 @@ from pllbench.cli.new import new
 from pllbench.cli.plot import plot
 from pllbench.cli.remove import remove
 from pllbench.cli.report import report
+from pllbench.cli.rerun import rerun
 from pllbench.cli.run import run
 from pllbench.cli.selection import with_selection
 from pllbench.cli.show import show
@@ -67,6 +68,7 @@ app.command("list")(list_)
 app.command()(data)
 app.command()(check)
 app.command()(show)
+app.command()(rerun)
 app.command()(with_selection(export))
 app.command()(with_selection(remove))
 app.command()(merge)

@@ -17,7 +17,8 @@ from pllbench.cli.console import (
     show_report,
     write,
 )
-from pllbench.cli.selection import DataDir, ResultsDirs, SelectionFlags
+from pllbench.cli.parsing import kept_kinds
+from pllbench.cli.selection import DataDir, Keep, ResultsDirs, SelectionFlags
 from pllbench.cli.show import settings_of
 from pllbench.validation import FieldError
 
@@ -66,6 +67,7 @@ def run(
             help="Records of other defaults, source or data: stop there, rerun them, or keep them.",
         ),
     ] = "refuse",
+    keep: Keep = None,
     results: ResultsDirs = [Path("results")],
     data_dir: DataDir = Path("data"),
     dry_run: Annotated[
@@ -82,6 +84,7 @@ def run(
 
     where = EngineOptions(engine, device, jobs, timeout, address, gpus_per_run)
     require_engine_options(where)
+    kept = kept_kinds(keep)
     if len(results) > 1:
         raise FieldError("results", "run writes into one folder")
     planned = flags.planned()
@@ -91,8 +94,10 @@ def run(
         show_plan(planned, results[0])
         return
     display = Display(TolerantConsole(stderr=True))
-    options = RunOptions(results[0], data_dir, device, noisy_candidates, checkpoint_every, stale)
-    with open_engine(where) as executing, _interruptible(executing, display):
+    options = RunOptions(
+        results[0], data_dir, device, noisy_candidates, checkpoint_every, stale, kept
+    )
+    with open_engine(where) as executing, interruptible(executing, display):
         summary = api.run(planned, executing, options, display)
     if summary.done or summary.skipped:
         from pllbench.reports.report import report_table
@@ -111,7 +116,7 @@ def run(
 
 
 @contextmanager
-def _interruptible(engine: "Engine", display: "Display") -> Iterator[None]:
+def interruptible(engine: "Engine", display: "Display") -> Iterator[None]:
     """The first Ctrl-C asks the engine to stop, the second raises KeyboardInterrupt."""
 
     def on_signal(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - signal's

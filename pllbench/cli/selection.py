@@ -43,6 +43,14 @@ DataDir = Annotated[
     Path, typer.Option("--data-dir", help="Folder of the data sets.", envvar="PLLBENCH_DATA")
 ]
 Output = Annotated[Path | None, typer.Option("--output", help="File to write.", metavar="FILE")]
+Keep = Annotated[
+    str | None,
+    typer.Option(
+        "--keep",
+        help="Store beside each record: predictions (test rows, per-class accuracy), model.",
+        metavar="KINDS",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 _PANEL = "Selection"

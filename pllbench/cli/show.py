@@ -66,6 +66,7 @@ def _facts(found: "StoredRun | UnfinishedRun") -> dict[str, Any]:
         "title": _title(record),
         "state": "done",
         **record.model_dump(mode="json", include={"spec", "result", "provenance"}),
+        "class_accuracy": found.class_accuracy,
         "curves": curves,
         "others": [str(path) for path in found.others],
     }
@@ -101,6 +102,10 @@ def _show_stored(found: "StoredRun") -> None:
         console.write(f"another outcome: {other}\n")
     _show_section("spec", _spec_facts(record.spec))
     _show_section("result", dict(_result_facts(record)))
+    if found.class_accuracy:
+        shares = found.class_accuracy.items()
+        known = {name: f"{share:.2%}" for name, share in shares if share is not None}
+        _show_section("test accuracy by class, last epoch", known)
     provenance = record.provenance.model_dump(mode="json")
     _show_section("provenance", {key: value for key, value in provenance.items() if value})
     console.write("\ncurves\n")

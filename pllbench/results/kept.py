@@ -1,8 +1,11 @@
 """Files beside a record: its curves, what a run was asked to keep, and other outcomes of it."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
+
+from pllbench.results.files import write_atomic
 
 Kept = Literal["predictions", "model"]
 """What a run keeps on request: scores of its test rows, or the trained method."""
@@ -13,6 +16,43 @@ KEPT_SUFFIXES: Mapping[Kept, str] = {"predictions": ".predictions.npz", "model":
 def kept_path(path: Path, kind: Kept) -> Path:
     """Where the run of the record at `path` (its JSON) keeps something; may not exist."""
     return path.with_suffix(KEPT_SUFFIXES[kind])
+
+
+def write_kept(path: Path, kept: Mapping[Kept, bytes]) -> None:
+    """Store what a run keeps beside its record at `path`, which is written after it."""
+    for kind, content in kept.items():
+        write_atomic(kept_path(path, kind), content)
+
+
+def without_kept(paths: Iterable[Path], kinds: Sequence[Kept]) -> int:
+    """How many of the records at `paths` lack one of the kinds of files."""
+    return sum(not all(kept_path(path, kind).exists() for kind in kinds) for path in paths)
+
+
+def class_accuracy(path: Path) -> dict[str, float | None]:
+    """Test accuracy of each class, by its name or number, that the run of a record has kept.
+
+    None for a class without test rows; empty where the run has kept no predictions.
+
+    Raises:
+        ValueError: the file of predictions is damaged.
+    """
+    file = kept_path(path, "predictions")
+    if not file.exists():
+        return {}
+    import numpy as np
+
+    try:
+        with np.load(file, allow_pickle=False) as stored:
+            values = stored["class_accuracy"].tolist()
+            names = stored["classes"].tolist() if "classes" in stored else range(len(values))
+    except Exception as error:  # zipfile, zlib and NumPy each raise their own kind
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{file}: not readable ({reason})") from error
+    return {
+        str(name): None if math.isnan(value) else value
+        for name, value in zip(names, values, strict=True)
+    }
 
 
 def record_files(path: Path) -> list[Path]:

@@ -1,12 +1,12 @@
 """A run by its id, by the beginning of that, or by the path of its record."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pllbench.results.curves import Curves, read_curves
-from pllbench.results.kept import conflict_paths
+from pllbench.results.kept import class_accuracy, conflict_paths
 from pllbench.results.records import Record, read_record
 from pllbench.results.workspace import Workspace
 from pllbench.spec import RunSpec
@@ -21,12 +21,15 @@ class StoredRun:
         path: its JSON.
         record: its content.
         curves: its per-epoch columns.
+        class_accuracy: test accuracy of each class after the last epoch, by its name or number;
+            None for a class without test rows. Empty unless the run has kept its predictions.
         others: further outcomes of the run, which a merge has set aside.
     """
 
     path: Path
     record: Record
     curves: Curves
+    class_accuracy: Mapping[str, float | None]
     others: tuple[Path, ...] = ()
 
 
@@ -93,7 +96,7 @@ def one_with_id(text: str, ids: Iterable[str], where: str) -> str:
 def _stored(path: Path, folders: Sequence[Path]) -> StoredRun:
     aside = (other for folder in folders for other in conflict_paths(folder))
     others = tuple(other for other in aside if other.name == path.name)
-    return StoredRun(path, read_record(path), read_curves(path), others)
+    return StoredRun(path, read_record(path), read_curves(path), class_accuracy(path), others)
 
 
 def _unfinished(workspace: Workspace) -> UnfinishedRun:

@@ -8,12 +8,13 @@ import os
 import time
 import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 from pllbench.data.readers.base import Dataset
 from pllbench.results.curves import Curves
+from pllbench.results.kept import Kept
 from pllbench.results.records import Record
 from pllbench.runner.device import is_broken
 from pllbench.runner.job import Job, execute, job_dataset
@@ -51,12 +52,14 @@ class Finished:
         record: what is known of it.
         curves: its per-epoch columns.
         changed: names of what it changed in its process; put back.
+        kept: content of the files that it was asked to keep, by kind.
     """
 
     job: Job
     record: Record
     curves: Curves
     changed: tuple[str, ...] = ()
+    kept: Mapping[Kept, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +185,7 @@ def attempt(
     child that it forks, and that goes on, ends with its epoch: it would train the same run again.
     """
     process = os.getpid()
+    kept: dict[Kept, bytes] = {}
     before = None
     event: Finished | RunFailed | Stopped
 
@@ -197,7 +201,7 @@ def attempt(
         if dataset is None:
             dataset = job_dataset(job)  # first: readers import libraries that set things up
         before = ProcessState.capture()
-        event = Finished(job, *execute(job, on_own_epoch, dataset))
+        event = Finished(job, *execute(job, on_own_epoch, dataset, kept), kept=kept)
     except Interrupted:
         event = Stopped(job)
     except Exception as error:  # noqa: BLE001 - it fails its run alone

@@ -20,9 +20,11 @@ from pllbench.data.dataset import load_dataset
 from pllbench.data.readers.base import Dataset
 from pllbench.registry import load_method, method_entries
 from pllbench.results.curves import Curves, rounded
+from pllbench.results.kept import Kept
 from pllbench.results.records import SCHEMA, Provenance, Record
 from pllbench.runner.annotator import Annotation, annotate
 from pllbench.runner.device import current_device, peak_memory_mib, resolve_device
+from pllbench.runner.kept_files import TrainedRun, files_to_keep
 from pllbench.runner.origin import origin_id
 from pllbench.source import source_digest
 from pllbench.spec import RunSpec
@@ -45,6 +47,8 @@ class RunOptions:
         noisy: candidate sets may lack the true label.
         checkpoint_every: epochs between two checkpoints of a run.
         stale: stop at a stale record, do its run again, or count it as done.
+        keep: what is stored beside records.
+        again: do runs that are done again, and say whether their numbers are the same.
     """
 
     results: Path
@@ -53,6 +57,8 @@ class RunOptions:
     noisy: bool = False
     checkpoint_every: int = 10
     stale: StalePolicy = "refuse"
+    keep: tuple[Kept, ...] = ()
+    again: bool = False
 
     @property
     def annotators(self) -> Path:
@@ -98,10 +104,12 @@ def execute(
     job: Job,
     on_epoch: Callable[[Progress], bool] = lambda _: True,
     dataset: Dataset | None = None,
+    kept: dict[Kept, bytes] | None = None,
 ) -> tuple[Record, Curves]:
     """Train the run of `job`; gives its record and its per-epoch columns.
 
-    Without `dataset` it is loaded from the job's `data_dir`.
+    Without `dataset` it is loaded from the job's `data_dir`. The files that the run is asked to
+    keep are put into `kept`.
 
     Raises whatever data, method or trainer raise; `Interrupted` if `on_epoch` asked to stop.
     """
@@ -122,6 +130,8 @@ def execute(
         task = make_task(spec, dataset, device, noisy=options.noisy, logits=logits)
         method = load_method(spec.method)
         outcome = train(spec, method, task, checkpoints=checkpoints, on_epoch=on_epoch)
+        if kept is not None:
+            kept |= files_to_keep(options.keep, TrainedRun(spec, outcome.method, task, dataset))
     provenance = Provenance(
         commit=source_commit(),
         versions=_versions(spec.method),

@@ -5,7 +5,7 @@ import tempfile
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -14,7 +14,9 @@ from pllbench.data.content import files_digest, other_files
 from pllbench.data.dataset import load_dataset, require_files
 from pllbench.grid.plan import PlannedRun
 from pllbench.results import records
+from pllbench.results.equality import Numbers, first_difference, read_numbers
 from pllbench.results.files import lock_file
+from pllbench.results.kept import without_kept, write_kept
 from pllbench.results.model_selection import DEFAULT_RULE
 from pllbench.results.workspace import HEARTBEAT_SECONDS, Workspace
 from pllbench.runner import annotator
@@ -44,6 +46,7 @@ class GridSummary:
         failed: failed runs, each with its reason.
         left: the others.
         interrupted: whether it was stopped before its end.
+        repeated: runs that were done again, each with what differs from before; None for nothing.
     """
 
     skipped: int = 0
@@ -51,6 +54,7 @@ class GridSummary:
     failed: list[tuple[PlannedRun, str]] = field(default_factory=list)
     left: int = 0
     interrupted: bool = False
+    repeated: list[tuple[PlannedRun, str | None]] = field(default_factory=list)
 
 
 def preflight(planned: Sequence[PlannedRun], options: RunOptions) -> None:
@@ -117,6 +121,8 @@ def run_grid(
             observer.warned(line)
     for line in done.warnings():
         observer.warned(line)
+    for line in _without_kept(unique.values(), pending, options):
+        observer.warned(line)
     if not pending:
         return summary
     grid = _Grid(options, observer, summary)
@@ -137,6 +143,17 @@ def run_grid(
     summary.interrupted = engine.stopping
     summary.left = len(unique) - summary.skipped - summary.done - len(summary.failed)
     return summary
+
+
+def _without_kept(
+    runs: Iterable[PlannedRun], pending: Sequence[PlannedRun], options: RunOptions
+) -> Iterator[str]:
+    """A line where runs that were done before have not kept what is asked for now."""
+    done = [run for run in runs if run not in pending]
+    paths = [records.record_path(options.results, run.spec) for run in done]
+    if options.keep and (number := without_kept(paths, options.keep)):
+        kinds = " or ".join(options.keep)
+        yield f"{number} runs were done before and kept no {kinds}: do them again to have these"
 
 
 class _Grid:
@@ -201,7 +218,8 @@ class _Grid:
             Checkpoints(workspace.checkpoint, origin_id(spec, digest)).quarantine_damaged(),
             annotator.quarantine_damaged_scores(self.options.annotators, spec, run.data, digest),
         ]
-        if records.record_path(results, spec).exists():  # whole, and yet not done
+        again = self.options.again
+        if records.record_path(results, spec).exists() and not again:  # whole, and yet not done
             moved.append(records.set_stale_aside(results, spec))
         for line in filter(None, moved):
             self.observer.warned(line)
@@ -242,6 +260,9 @@ class _Grid:
 
     def _store(self, run: PlannedRun, workspace: Workspace, event: Finished) -> None:
         try:
+            if self.options.again:
+                self._compare(run, event)
+            write_kept(records.record_path(self.options.results, run.spec), event.kept)
             records.write_record(self.options.results, event.record, event.curves)
         except OSError as error:
             self._fail(run, workspace, f"its record could not be written: {error}", "")
@@ -250,6 +271,17 @@ class _Grid:
         self.summary.done += 1
         result = event.record.result
         self.observer.finished(run, result.accuracy[DEFAULT_RULE], event.record.provenance.seconds)
+
+    def _compare(self, run: PlannedRun, event: Finished) -> None:
+        """Note whether a run that was done again gave the same; other numbers are set aside."""
+        results = self.options.results
+        path = records.record_path(results, run.spec)
+        if not path.exists():
+            return
+        differing = first_difference(read_numbers(path), Numbers(event.record, event.curves))
+        self.summary.repeated.append((run, differing))
+        if differing is not None:
+            self.observer.warned(records.set_stale_aside(results, run.spec))
 
     def _fail(self, run: PlannedRun, workspace: Workspace, reason: str, details: str) -> None:
         line = " ".join(reason.split())[:MAX_REASON]

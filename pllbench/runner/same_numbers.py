@@ -3,22 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from pllbench.data.catalogue import DATASETS, DatasetInfo
-from pllbench.data.content import files_digest
-from pllbench.data.dataset import require_files
+from pllbench.data.catalogue import DatasetInfo
 from pllbench.grid.labels import label
 from pllbench.grid.plan import PlannedRun
 from pllbench.grid.protocol import default_protocol
 from pllbench.registry import load_method
-from pllbench.results.curves import read_curves, rounded
-from pllbench.results.origins import made_on
+from pllbench.results.equality import Numbers, first_difference, read_numbers
 from pllbench.results.records import Record, read_records, record_path
 from pllbench.results.sources import equal_sources, join_sources
 from pllbench.runner.engine import Finished, RunFailed
 from pllbench.runner.job import Job, RunOptions
 from pllbench.runner.local_engine import LocalEngine
+from pllbench.runner.rerun import data_of
 from pllbench.source import source_digest
 from pllbench.spec import CORE_VERSION
 from pllbench.validation import FieldError
@@ -77,7 +73,7 @@ def to_repeat(
         if made_by is None or made_by in equal:
             continue
         others.add(made_by)
-        if made_by not in found and (info := _data_of(record, options, own_data)):
+        if made_by not in found and (info := data_of(record.spec, options, own_data, record)):
             printed = label(record.spec, method, default_protocol())
             run = PlannedRun(method, printed, record.spec, info)
             found[made_by] = Repetition(run, record, source)
@@ -85,26 +81,6 @@ def to_repeat(
         reason = f"the data of no run of source {min(others - found.keys())} of {method} are here"
         raise FieldError("data_dir", reason, options.data_dir)
     return list(found.values())
-
-
-def _data_of(
-    record: Record, options: RunOptions, own_data: Sequence[DatasetInfo]
-) -> DatasetInfo | None:
-    """The data set of a record, if what it was made on is here."""
-    spec = record.spec
-    if spec.pruning and spec.pruning.features:  # the record does not say where their file is
-        return None
-    if spec.digest is not None:
-        return next((info for info in own_data if info.digest == spec.digest), None)
-    info = DATASETS.get(spec.dataset)
-    if info is None:
-        return None
-    try:
-        require_files(info, options.data_dir)
-    except ValueError:
-        return None
-    here = files_digest(info, options.data_dir)
-    return info if here is None or made_on(record) in (None, here) else None
 
 
 def repeat(repetition: Repetition, options: RunOptions) -> str | None:
@@ -119,15 +95,10 @@ def repeat(repetition: Repetition, options: RunOptions) -> str | None:
         [ended] = [e for e in engine.run(iter([job])) if isinstance(e, Finished | RunFailed)]
     if isinstance(ended, RunFailed):
         return f"it fails: {ended.reason}"
-    curves = rounded(
-        read_curves(record_path(options.results, spec))
-    )  # older files have more digits
-    for name in sorted({*curves, *ended.curves}):
-        stored, again = (columns.get(name, np.empty(0)) for columns in (curves, ended.curves))
-        if not np.array_equal(stored, again, equal_nan=True):
-            return f"column {name} of its curves differs"
-    if ended.record.result != record.result:
-        return "its result differs"
+    stored = read_numbers(record_path(options.results, spec))
+    differing = first_difference(stored, Numbers(ended.record, ended.curves))
+    if differing is not None:
+        return differing
     made_by = record.provenance.method_source
     assert made_by is not None, "records without a source are not repeated"
     join_sources(options.results, spec.method, spec.version, made_by, repetition.source)

@@ -33,12 +33,14 @@ class DoneRuns:
     def has(self, run: PlannedRun) -> bool:
         """Whether the run is done; a stale record counts if stale ones are to be kept.
 
+        No run is where they are to be done again.
+
         Raises:
             FieldError: its record is stale, and nobody has said what becomes of those.
             ValueError: the file of equal sources is damaged.
         """
         record = stored_record(self.options.results, run.spec)
-        if record is None:
+        if record is None or self.options.again:
             return False
         reason = self._stale(run, record)
         if reason is None or self.options.stale == "keep":

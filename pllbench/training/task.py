@@ -1,6 +1,6 @@
 """The tensors of one run: split, candidate sets and hold-out of a data set, on the device."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -40,6 +40,7 @@ class Task:
         audit: candidate sets of training rows and hold-out together.
         pruning: what pruning has done to these candidate sets; None where there was none.
         long_tailed: the training rows are a long-tailed part of the data set's.
+        test_rows: [M] int64, places of the test rows in the data set; empty where it has none.
     """
 
     x: Tensor
@@ -53,6 +54,7 @@ class Task:
     audit: Audit
     pruning: PruningAudit | None = None
     long_tailed: bool = False
+    test_rows: Tensor = field(default_factory=lambda: torch.empty(0, dtype=torch.int64))
 
 
 def make_task(
@@ -102,6 +104,7 @@ def make_task(
         audit=audit_candidates(sets, y),
         pruning=audit_pruning(unpruned, sets, y) if spec.pruning else None,
         long_tailed=spec.imbalance != 1,
+        test_rows=test,
     )
 
 
