@@ -17,6 +17,7 @@ from pydantic import (
     model_validator,
 )
 
+from pllbench.budget import TuningSpec
 from pllbench.validation import JsonOptions, StrictModel
 
 CORE_VERSION = 1
@@ -307,6 +308,8 @@ class RunSpec(StrictModel):
     """Seeds split and candidates; the run seed unless given."""
     holdout: float = Field(default=0.0, ge=0, lt=1)
     """Share of the training rows kept aside with their candidate sets only."""
+    tuning: TuningSpec | None = None
+    """How its settings were found, where a search has found them; None for settings as stated."""
     train: TrainSpec = TrainSpec()
     views: ViewSpec = ViewSpec()
     core_version: int = CORE_VERSION

@@ -123,6 +123,13 @@ class Display(Observer):
         self._running.pop(run.spec.run_id)
         self._print(f"{run.title}: stopped, the next run of this command goes on", "yellow")
 
+    def paused(self, run: PlannedRun, epochs: int) -> None:
+        """A run has come to where it pauses, after so many epochs."""
+        self._reported()
+        entry = self._running[run.spec.run_id]
+        self._epochs_here += epochs - entry.first
+        self._end(run, f"{epochs} of {run.spec.train.epochs} epochs")
+
     def warned(self, line: str) -> None:
         """A damaged file was found."""
         self._print(line, "yellow")

@@ -56,6 +56,7 @@ def resolve(cell: GridCell, settings: Sequence[Overrides], info: DatasetInfo) ->
             seed=0,
             data_seed=merged.data_seed,
             holdout=merged.holdout or 0.0,
+            tuning=merged.tuning,
             train=train if cls.gradient else FITTED,
             views=ViewSpec.parse(merged.views),
         )

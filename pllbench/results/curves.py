@@ -3,11 +3,14 @@
 import os
 import struct
 from collections.abc import Mapping
+from io import BytesIO
 from pathlib import Path
 from zipfile import ZipFile
 
 import numpy as np
 import numpy.typing as npt
+
+from pllbench.results.files import write_atomic
 
 ZIP_END = struct.Struct("<4s6xHLLH")
 """The record at the end of a zip file, in the words of the format: its signature, the number of
@@ -16,6 +19,13 @@ directory ends where this record begins, so a file that is cut off is found by i
 
 Curves = Mapping[str, npt.NDArray[np.float64]]
 """Per-epoch columns by name, each [epochs]; NaN where a column has no value."""
+
+
+def write_curves(path: Path, curves: Curves) -> None:
+    """Store per-epoch columns as the `.npz` of `path`."""
+    buffer = BytesIO()
+    np.savez_compressed(buffer, **curves)  # type: ignore[arg-type]
+    write_atomic(path.with_suffix(".npz"), buffer.getvalue())
 
 
 def num_columns(path: Path) -> int:

@@ -9,17 +9,15 @@ import gc
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 from typing import Annotated, Literal
 
-import numpy as np
 from pydantic import Field, JsonValue, ValidationError
 from pydantic_core import from_json
 
 from pllbench.candidates.audit import Audit
 from pllbench.candidates.pruning import PruningAudit
-from pllbench.results.curves import Curves, num_columns, require_curves
+from pllbench.results.curves import Curves, num_columns, require_curves, write_curves
 from pllbench.results.files import quarantine, write_atomic
 from pllbench.results.metrics import ClassMetric, Metric
 from pllbench.results.model_selection import Select
@@ -171,9 +169,7 @@ def set_stale_aside(root: Path, spec: RunSpec) -> str:
 def write_record(root: Path, record: Record, curves: Curves) -> Path:
     """Store a finished run, its curves first; gives the path of the JSON."""
     path = record_path(root, record.spec)
-    buffer = BytesIO()
-    np.savez_compressed(buffer, **curves)  # type: ignore[arg-type]
-    write_atomic(path.with_suffix(".npz"), buffer.getvalue())
+    write_curves(path, curves)
     text = record.model_dump_json(indent=1, by_alias=True)
     write_atomic(path, text.encode() + b"\n")
     return path

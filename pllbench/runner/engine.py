@@ -65,9 +65,15 @@ class RunFailed:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """A run was interrupted on request; its state is in its checkpoint."""
+    """A run was interrupted on request, or pauses; its state is in its checkpoint.
+
+    Attributes:
+        job: the run.
+        curves: its per-epoch columns so far, if it pauses.
+    """
 
     job: Job
+    curves: Curves | None = None
 
 
 Event = Started | EpochEnded | Finished | RunFailed | Stopped
@@ -158,8 +164,8 @@ def attempt(
     """Execute a job in this process: `execute`, with whatever a method raises as an event."""
     try:
         return Finished(job, *execute(job, on_epoch, dataset))
-    except Interrupted:
-        return Stopped(job)
+    except Interrupted as stop:
+        return Stopped(job, stop.curves)
     except Exception as error:  # noqa: BLE001 - it fails its run alone
         reason = ": ".join(filter(None, (type(error).__name__, str(error))))
         return RunFailed(job, reason, traceback.format_exc())

@@ -70,6 +70,7 @@ class Job:
         options: how it is executed.
         checkpoint: file that keeps the state between epochs; None keeps none.
         annotators: folder that keeps the scores of annotators; None: they are trained each time.
+        until: number of epochs after which it pauses; None: it goes on to its end.
     """
 
     spec: RunSpec
@@ -77,6 +78,7 @@ class Job:
     options: RunOptions
     checkpoint: Path | None = None
     annotators: Path | None = None
+    until: int | None = None
 
 
 def execute(
@@ -88,7 +90,8 @@ def execute(
 
     Without `dataset` it is loaded from the job's `data_dir`.
 
-    Raises whatever data, method or trainer raise; `Interrupted` if `on_epoch` asked to stop.
+    Raises whatever data, method or trainer raise; `Interrupted` if `on_epoch` asked to stop, or
+    the job pauses.
     """
     started, clock = datetime.now(UTC), time.perf_counter()
     spec, options = job.spec, job.options
@@ -105,7 +108,7 @@ def execute(
         made_by = origin_id(spec, dataset.digest)
         checkpoints = Checkpoints(job.checkpoint, made_by, options.checkpoint_every)
     method = load_method(spec.method)
-    outcome = train(spec, method, task, checkpoints=checkpoints, on_epoch=on_epoch)
+    outcome = train(spec, method, task, checkpoints=checkpoints, on_epoch=on_epoch, until=job.until)
     provenance = Provenance(
         commit=source_commit(),
         versions=_versions(spec.method),
