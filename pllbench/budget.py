@@ -30,6 +30,13 @@ class Judging(StrictModel):
     """After a share of its epochs, one trial in so many goes on; 1: all go to their end."""
 
 
+class TuningRequest(Judging):
+    """What a search is asked to do, in a benchmark's file or by flags."""
+
+    trials: NumTrials = 20
+    """Trials of each method on each data set and q."""
+
+
 class Budget(Judging):
     """What each method was given: rows are ranked within one."""
 
