@@ -309,7 +309,7 @@ class RunSpec(StrictModel):
     holdout: float = Field(default=0.0, ge=0, lt=1)
     """Share of the training rows kept aside with their candidate sets only."""
     tuning: TuningSpec | None = None
-    """How its settings were found, where a search has found them; None for settings as stated."""
+    """How its settings were found, where a search has found them; None for default settings."""
     train: TrainSpec = TrainSpec()
     views: ViewSpec = ViewSpec()
     core_version: int = CORE_VERSION

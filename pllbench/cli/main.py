@@ -24,6 +24,7 @@ from pllbench.cli.run import run
 from pllbench.cli.selection import with_selection
 from pllbench.cli.status import status
 from pllbench.cli.table import table
+from pllbench.cli.tune import tune
 from pllbench.validation import FieldError
 
 app = typer.Typer(
@@ -56,6 +57,7 @@ app.command()(with_selection(run))
 app.command()(with_selection(status))
 app.command()(with_selection(table))
 app.command()(with_selection(plot))
+app.command()(with_selection(tune))
 app.command("list")(list_)
 app.command()(data)
 app.command()(check)

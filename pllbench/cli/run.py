@@ -88,7 +88,7 @@ def run(
         return
     display = Display(TolerantConsole(stderr=True))
     options = RunOptions(results[0], data_dir, device, noisy_candidates, checkpoint_every, stale)
-    with open_engine(where) as executing, _interruptible(executing, display):
+    with open_engine(where) as executing, interruptible(executing, display):
         summary = api.run(planned, executing, options, display)
     if summary.done or summary.skipped:
         from pllbench.reports.report import report_table
@@ -107,7 +107,7 @@ def run(
 
 
 @contextmanager
-def _interruptible(engine: "Engine", display: "Display") -> Iterator[None]:
+def interruptible(engine: "Engine", display: "Display") -> Iterator[None]:
     """The first Ctrl-C asks the engine to stop, the second raises KeyboardInterrupt."""
 
     def on_signal(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - signal's

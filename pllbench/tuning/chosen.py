@@ -1,6 +1,6 @@
 """What a study chooses, and the benchmark that compares it with the settings of the protocol."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,14 +86,13 @@ def comparing_benchmark(selection: Selection, choices: Sequence[Choice], title: 
             ),
         )
     )
-    # Those of a method before those of its variants, which have its name in their condition, too.
-    ordered = sorted(choices, key=lambda c: c.cell.base.name != c.cell.base.spec.method)
-    settings = tuple(choice.setting for choice in ordered)
     grids = [_restricted(grid, selection) for grid in asked.grid]
+    settings = [choice.setting for choice in choices]
     tuned = [
-        grid.model_copy(update={"setting": (*grid.setting, *found)})
+        rows.model_copy(update={"setting": (*rows.setting, *found)})
         for grid in grids
-        if (found := tuple(s for s in settings if _applies(s.when, grid, selection.protocol)))
+        for rows in _by_condition(grid, choices)
+        if (found := tuple(s for s in settings if _applies(s.when, rows, selection.protocol)))
     ]
     return asked.model_copy(
         update={
@@ -123,6 +122,16 @@ def _restricted(grid: Grid, selection: Selection) -> Grid:
             "imbalance": tuple(imbalance),
         }
     )
+
+
+def _by_condition(grid: Grid, choices: Sequence[Choice]) -> Iterator[Grid]:
+    """The tuned rows of a grid; each variant apart, since settings of its method apply to it."""
+    bases = {choice.cell.base.name: choice.cell.base.spec.method for choice in choices}
+    tuned = [name for name in grid.methods if name in bases]
+    methods = tuple(name for name in tuned if bases[name] == name)
+    variants = ((name,) for name in tuned if bases[name] != name)
+    for names in filter(None, (methods, *variants)):
+        yield grid.model_copy(update={"methods": names})
 
 
 def _applies(when: When, grid: Grid, protocol: Protocol) -> bool:

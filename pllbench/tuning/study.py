@@ -104,20 +104,18 @@ class Study:
         self.folder = folder
         self.file = file
 
-    def optuna_study(self, cell: Cell) -> OptunaStudy:
-        """Optuna's study of a cell; made where there is none."""
-        with _quiet():
-            return optuna.create_study(
-                study_name=cell.key,
-                storage=_storage(self.folder),
-                direction="maximize",
-                load_if_exists=True,
-            )
+    def optuna_study(self, cell: Cell) -> OptunaStudy | None:
+        """Optuna's study of a cell; None where no trial has been decided."""
+        storage = _storage(self.folder)
+        if cell.key not in optuna.get_all_study_names(storage):
+            return None
+        return optuna.load_study(study_name=cell.key, storage=storage)
 
     def trials(self, cell: Cell) -> list[Trial]:
         """The decided trials of a cell, by number."""
         with _locked(self.folder):
-            return [_from_optuna(trial) for trial in self.optuna_study(cell).get_trials()]
+            study = self.optuna_study(cell)
+            return [_from_optuna(trial) for trial in study.get_trials()] if study else []
 
     def add(self, cell: Cell, trials: Sequence[Trial]) -> None:
         """Write decided trials into the journal, those that are not there yet.
@@ -125,7 +123,7 @@ class Study:
         Another process may have written them. Numbers go on from those that are there.
         """
         with _locked(self.folder):
-            study = self.optuna_study(cell)
+            study = self.optuna_study(cell) or _new(self.folder, cell)
             known = len(study.get_trials(deepcopy=False))
             for trial in trials:
                 if trial.number == known:
@@ -229,6 +227,18 @@ def _storage(folder: Path) -> JournalStorage:
     return JournalStorage(JournalFileBackend(path, _NoLock(path)))
 
 
+def _new(folder: Path, cell: Cell) -> OptunaStudy:
+    """Optuna's study of a cell that has none, made without its line on that."""
+    verbosity = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    try:
+        return optuna.create_study(
+            study_name=cell.key, storage=_storage(folder), direction="maximize"
+        )
+    finally:
+        optuna.logging.set_verbosity(verbosity)
+
+
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     folder.mkdir(parents=True, exist_ok=True)
@@ -242,17 +252,6 @@ def _mend_journal(folder: Path) -> None:
     data = path.read_bytes() if path.exists() else b""
     if data and not data.endswith(b"\n"):
         write_atomic(path, data[: data.rfind(b"\n") + 1])
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Without Optuna's lines on every study and trial."""
-    verbosity = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    try:
-        yield
-    finally:
-        optuna.logging.set_verbosity(verbosity)
 
 
 def _to_optuna(trial: Trial, cell: Cell) -> FrozenTrial:
