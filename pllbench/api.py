@@ -86,9 +86,9 @@ def tune(
     Raises:
         ValueError: before any run starts: the request is wrong, or as `run`.
     """
-    from pllbench.tuning import tune as tuning
+    from pllbench.tuning.tune import run_tuning
 
-    return tuning.tune(wanted, engine, options, observer)
+    return run_tuning(wanted, engine, options, observer)
 
 
 @dataclass(frozen=True, slots=True)

@@ -308,8 +308,8 @@ class RunSpec(StrictModel):
     """Seeds split and candidates; the run seed unless given."""
     holdout: float = Field(default=0.0, ge=0, lt=1)
     """Share of the training rows kept aside with their candidate sets only."""
-    tuning: TuningSpec | None = None
-    """How its settings were found, where a search has found them; None for default settings."""
+    tuning: TuningSpec | None = Field(default=None, exclude_if=lambda found: found is None)
+    """How its settings were found, where a search has found them. None is not written, as above."""
     train: TrainSpec = TrainSpec()
     views: ViewSpec = ViewSpec()
     core_version: int = CORE_VERSION

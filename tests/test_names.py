@@ -18,6 +18,7 @@ PERMITTED = {
     "main": "entry point of `python -m pllbench`, which turns Ctrl-C during imports into a code",
     "run": "the function of the Python interface, and the command that calls it",
     "status": "likewise",
+    "tune": "likewise",
 }
 """Names that two modules of the framework share, and why."""
 

@@ -12,7 +12,7 @@ from pllbench.grid.benchmark import Benchmark, Grid
 from pllbench.grid.plan import Selection
 from pllbench.grid.protocol import DEFAULT_RATES, Protocol, Setting, When
 from pllbench.tuning.study import Study, Trial
-from pllbench.tuning.trials import Cell, part
+from pllbench.tuning.trials import TunedCell, part
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Choice:
         budget: what was given to the method.
     """
 
-    cell: Cell
+    cell: TunedCell
     trial: Trial
     budget: Budget
 
@@ -55,7 +55,7 @@ class Choice:
         )
 
 
-def choose(study: Study, cell: Cell, trials: Sequence[Trial]) -> Choice | None:
+def choose_settings(study: Study, cell: TunedCell, trials: Sequence[Trial]) -> Choice | None:
     """The best trial of a cell among those that went to their end, after whole lots of trials.
 
     The other criterion breaks ties, then the earlier trial wins. None where no lot is decided, or

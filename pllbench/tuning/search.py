@@ -26,7 +26,7 @@ from pllbench.runner.origin import run_origin
 from pllbench.runner.progress import Observer
 from pllbench.runner.run_grid import run_grid
 from pllbench.tuning.study import Study, Trial
-from pllbench.tuning.trials import Cell
+from pllbench.tuning.trials import TunedCell
 
 OTHER: Mapping[Criterion, Criterion] = {
     "covering_rate": "approximated_accuracy",
@@ -51,7 +51,7 @@ class SearchSummary:
 
 def search(
     study: Study,
-    cells: Sequence[Cell],
+    cells: Sequence[TunedCell],
     engine: Engine,
     options: RunOptions,
     observer: Observer,
@@ -120,7 +120,7 @@ class Lot:
         reasons: why trials have failed, by their number.
     """
 
-    def __init__(self, cell: Cell, numbers: Sequence[int], options: RunOptions) -> None:
+    def __init__(self, cell: TunedCell, numbers: Sequence[int], options: RunOptions) -> None:
         self.cell = cell
         self.options = options
         self.runs_of = {number: cell.runs(number) for number in numbers}

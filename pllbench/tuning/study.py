@@ -23,12 +23,12 @@ from pydantic import JsonValue, ValidationError
 from pllbench.budget import Budget, Judging, NumTrials
 from pllbench.results.files import write_atomic
 from pllbench.tuning.space import Space
-from pllbench.tuning.trials import Cell, distribution
+from pllbench.tuning.trials import TunedCell, distribution
 from pllbench.validation import FieldError, StrictModel, folder_name_problem, one_line
 
-Outcome = Literal["complete", "pruned", "failed"]
+TrialOutcome = Literal["complete", "pruned", "failed"]
 
-_STATES: Mapping[Outcome, TrialState] = {
+_STATES: Mapping[TrialOutcome, TrialState] = {
     "complete": TrialState.COMPLETE,
     "pruned": TrialState.PRUNED,
     "failed": TrialState.FAIL,
@@ -82,7 +82,7 @@ class Trial:
     """
 
     number: int
-    outcome: Outcome
+    outcome: TrialOutcome
     settings: Mapping[str, JsonValue]
     scores: Mapping[int, float]
     value: float | None = None
@@ -104,20 +104,20 @@ class Study:
         self.folder = folder
         self.file = file
 
-    def optuna_study(self, cell: Cell) -> OptunaStudy | None:
+    def optuna_study(self, cell: TunedCell) -> OptunaStudy | None:
         """Optuna's study of a cell; None where no trial has been decided."""
         storage = _storage(self.folder)
         if cell.key not in optuna.get_all_study_names(storage):
             return None
         return optuna.load_study(study_name=cell.key, storage=storage)
 
-    def trials(self, cell: Cell) -> list[Trial]:
+    def trials(self, cell: TunedCell) -> list[Trial]:
         """The decided trials of a cell, by number."""
         with _locked(self.folder):
             study = self.optuna_study(cell)
             return [_from_optuna(trial) for trial in study.get_trials()] if study else []
 
-    def add(self, cell: Cell, trials: Sequence[Trial]) -> None:
+    def add(self, cell: TunedCell, trials: Sequence[Trial]) -> None:
         """Write decided trials into the journal, those that are not there yet.
 
         Another process may have written them. Numbers go on from those that are there.
@@ -227,7 +227,7 @@ def _storage(folder: Path) -> JournalStorage:
     return JournalStorage(JournalFileBackend(path, _NoLock(path)))
 
 
-def _new(folder: Path, cell: Cell) -> OptunaStudy:
+def _new(folder: Path, cell: TunedCell) -> OptunaStudy:
     """Optuna's study of a cell that has none, made without its line on that."""
     verbosity = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -254,7 +254,7 @@ def _mend_journal(folder: Path) -> None:
         write_atomic(path, data[: data.rfind(b"\n") + 1])
 
 
-def _to_optuna(trial: Trial, cell: Cell) -> FrozenTrial:
+def _to_optuna(trial: Trial, cell: TunedCell) -> FrozenTrial:
     ranges = {key: distribution(found) for key, found in cell.ranges.items()}
     return create_trial(
         state=_STATES[trial.outcome],

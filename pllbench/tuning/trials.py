@@ -30,7 +30,7 @@ DIGITS = 4
 
 
 @dataclass(frozen=True)  # no slots: the cached properties need a dictionary
-class Cell:
+class TunedCell:
     """What is tuned: one method on one data set at one q.
 
     Attributes:

@@ -14,11 +14,11 @@ from pllbench.results.files import write_atomic
 from pllbench.runner.engine import Engine
 from pllbench.runner.job import RunOptions
 from pllbench.runner.progress import Observer
-from pllbench.tuning.chosen import Choice, choose, comparing_benchmark, to_toml
+from pllbench.tuning.chosen import Choice, choose_settings, comparing_benchmark, to_toml
 from pllbench.tuning.search import SearchSummary, search
 from pllbench.tuning.space import Space, own_space, shared_space
 from pllbench.tuning.study import Study, StudyFile, Trial, open_study, study_folder
-from pllbench.tuning.trials import Cell
+from pllbench.tuning.trials import TunedCell
 from pllbench.validation import FieldError
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class TuningPlan:
     study: str = "default"
     spaces: Path | None = None
 
-    def open(self, results: Path) -> tuple[Study, list[Cell]]:
+    def open(self, results: Path) -> tuple[Study, list[TunedCell]]:
         """The study below a results folder, made where there is none, and its cells here.
 
         Raises:
@@ -62,10 +62,10 @@ class TuningPlan:
         own = {run.name: self._own_space(run) for run in self._bases(judging)}
         return StudyFile(judging=judging, trials=(self.request.trials,), shared=shared, own=own)
 
-    def cells(self, file: StudyFile) -> list[Cell]:
+    def cells(self, file: StudyFile) -> list[TunedCell]:
         """What is tuned here in a study; raises as `open`."""
         cells = [
-            Cell(run, file.shared, file.own[run.name], file.judging)
+            TunedCell(run, file.shared, file.own[run.name], file.judging)
             for run in self._bases(file.judging)
         ]
         for cell in cells:
@@ -126,14 +126,14 @@ class Tuned:
     Attributes:
         study: the study.
         cells: what was tuned.
-        trials: decided trials of each cell, by `Cell.key`.
+        trials: decided trials of each cell, by `TunedCell.key`.
         choices: the chosen settings, of the cells that have any.
         benchmark: compares them with the settings of the protocol.
         summary: failures, and whether it was stopped.
     """
 
     study: Study
-    cells: Sequence[Cell]
+    cells: Sequence[TunedCell]
     trials: dict[str, list[Trial]]
     choices: Sequence[Choice]
     benchmark: Benchmark
@@ -170,7 +170,7 @@ class Tuned:
         return pd.DataFrame(rows)
 
 
-def tune(
+def run_tuning(
     wanted: TuningPlan,
     engine: Engine,
     options: RunOptions,
@@ -198,10 +198,10 @@ def tune(
     return tuned
 
 
-def read_tuned(wanted: TuningPlan, study: Study, cells: Sequence[Cell]) -> Tuned:
+def read_tuned(wanted: TuningPlan, study: Study, cells: Sequence[TunedCell]) -> Tuned:
     """What a study knows of its cells by now."""
     trials = {cell.key: study.trials(cell) for cell in cells}
-    found = (choose(study, cell, trials[cell.key]) for cell in cells)
+    found = (choose_settings(study, cell, trials[cell.key]) for cell in cells)
     choices = [choice for choice in found if choice]
     title = f"Settings of the protocol and of the study {study.folder.name}"
     benchmark = comparing_benchmark(wanted.selection, choices, title)

@@ -8,7 +8,7 @@ from pllbench.grid.plan import Selection
 from pllbench.grid.protocol import Setting
 from pllbench.runner.engine import Engine
 from pllbench.runner.job import RunOptions
-from pllbench.tuning.tune import Tuned, TuningPlan, tune
+from pllbench.tuning.tune import Tuned, TuningPlan, run_tuning
 from tests.inline_engine import InlineEngine
 
 EPOCHS = 9
@@ -34,7 +34,7 @@ def on_lost(
 
 def run(wanted: TuningPlan, options: RunOptions, engine: Engine | None = None) -> Tuned:
     """The search, executed in this process."""
-    return tune(wanted, engine or InlineEngine(), options)
+    return run_tuning(wanted, engine or InlineEngine(), options)
 
 
 def journal(options: RunOptions, study: str = "try") -> list[dict[str, object]]:

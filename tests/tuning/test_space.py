@@ -87,8 +87,8 @@ def test_ranges_stand_in_the_space_of_their_owner(tmp_path: Path) -> None:
     write(tmp_path, "shared", "[train.lr]\nvalues = [0.1]\ndefault = 0.2\nsource = 's'\n")
     with pytest.raises(ValueError, match=r"default 0\.2 is outside of it"):
         shared_space(tmp_path)
-    write(tmp_path, "shared", "[train.rl]\nvalues = [0.1]\ndefault = 0.1\nsource = 's'\n")
-    with pytest.raises(ValueError, match="unknown key 'rl', did you mean lr"):
+    write(tmp_path, "shared", "[train.schedul]\nvalues = [0.1]\ndefault = 0.1\nsource = 's'\n")
+    with pytest.raises(ValueError, match="unknown key 'schedul', did you mean sched"):
         shared_space(tmp_path)
 
 

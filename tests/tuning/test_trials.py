@@ -9,17 +9,17 @@ from pllbench.budget import Judging
 from pllbench.grid.plan import Selection, plan
 from pllbench.grid.protocol import Setting
 from pllbench.tuning.space import Range, Space, own_space, shared_space
-from pllbench.tuning.trials import Cell, draw, part
+from pllbench.tuning.trials import TunedCell, draw, part
 
 
-def cell(method: str, *, seeds: tuple[int, ...] = (100,), dataset: str = "cnae9") -> Cell:
+def cell(method: str, *, seeds: tuple[int, ...] = (100,), dataset: str = "cnae9") -> TunedCell:
     flag = Setting(reason="--holdout 0.1", holdout=0.1)
     rate = (0.7,) if dataset == "cnae9" else ()
     selection = Selection(
         methods=(method,), datasets=(dataset,), q=rate, seeds=seeds[:1], flags=(flag,)
     )
     [base] = plan(selection)
-    return Cell(base, shared_space(), own_space(method), Judging(seeds=seeds))
+    return TunedCell(base, shared_space(), own_space(method), Judging(seeds=seeds))
 
 
 def test_trial_0_has_the_defaults_which_are_the_same_for_all_where_they_are_shared() -> None:
@@ -97,7 +97,7 @@ def test_methods_without_gradient_have_their_own_space_alone() -> None:
     flag = Setting(reason="--holdout 0.1", holdout=0.1)
     [base] = plan(Selection(methods=("pl_knn",), datasets=("lost",), seeds=(100,), flags=(flag,)))
     own = Space(hparams={"num_neighbours": Range(low=5, high=20, source="s")})
-    tuned = Cell(base, shared_space(), own, Judging())
+    tuned = TunedCell(base, shared_space(), own, Judging())
     assert tuned.settings(0) == {"hparams.num_neighbours": 10}
     assert tuned.runs(1)[0].spec.hparams["num_neighbours"] in range(5, 21)
 
@@ -106,7 +106,7 @@ def test_a_default_outside_of_its_range_is_refused() -> None:
     narrow = Space(hparams={"rho": Range(values=(0.5,), source="s")})
     base = cell("asyco").base
     with pytest.raises(ValueError, match=r"asyco on cnae9: rho = 0\.02 is outside of its range"):
-        Cell(base, shared_space(), narrow, Judging()).require_defaults()
+        TunedCell(base, shared_space(), narrow, Judging()).require_defaults()
 
 
 def test_numbers_are_spread_evenly_or_by_orders_of_magnitude() -> None:
