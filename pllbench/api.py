@@ -6,10 +6,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pllbench.budget import TuningRequest
 from pllbench.grid.plan import PlannedRun, Selection, known_variants
 from pllbench.grid.protocol import Protocol
 from pllbench.registry import method_facts
-from pllbench.reports import paired_tests, published, reproduction
+from pllbench.reports import paired_tests, published, reproduction, tuning_worth
 from pllbench.reports.aggregate import Shown, build_metric_table
 from pllbench.reports.provenance import record_addresses
 from pllbench.reports.report import Report
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from pllbench.runner.job import RunOptions
     from pllbench.runner.progress import Observer
     from pllbench.runner.run_grid import GridSummary
+    from pllbench.tuning.tune import Tuned, TuningPlan
 
 REPRODUCTION: tuple[Select, ...] = ("last10", "last")
 """Rules under which the paper's numbers are compared: our headline, and what its digits fit."""
@@ -56,6 +58,43 @@ def run(
     from pllbench.runner.run_grid import run_grid
 
     return run_grid(planned, engine, options, observer or Observer())
+
+
+def tuning_plan(
+    selection: Selection,
+    request: TuningRequest,
+    given: frozenset[str] = frozenset(),
+    study: str = "default",
+    spaces: Path | None = None,
+) -> "TuningPlan":
+    """What `tune` is to search; see `TuningPlan`.
+
+    Raises:
+        ValueError: Optuna is not installed.
+    """
+    try:
+        from pllbench.tuning.tune import TuningPlan
+    except ModuleNotFoundError as error:
+        if error.name not in ("optuna", "tomli_w"):
+            raise
+        raise ValueError("Optuna is not installed; pip install 'pllbench[tune]'") from error
+    return TuningPlan(selection, request, given, study, spaces)
+
+
+def tune(
+    wanted: "TuningPlan",
+    engine: "Engine",
+    options: "RunOptions",
+    observer: "Observer | None" = None,
+) -> "Tuned":
+    """Search settings for every cell of a selection, and write the benchmark of what is chosen.
+
+    Raises:
+        ValueError: before any run starts: the request is wrong, or as `run`.
+    """
+    from pllbench.tuning.tune import run_tuning
+
+    return run_tuning(wanted, engine, options, observer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +193,16 @@ class Results:
         return columns
 
     def table(
-        self, select: Select = DEFAULT_RULE, metrics: Sequence[Metric] = (DEFAULT_METRIC,)
+        self,
+        select: Select = DEFAULT_RULE,
+        metrics: Sequence[Metric] = (DEFAULT_METRIC,),
+        *,
+        mixed_budgets: bool = False,
     ) -> Table:
         """The table under a selection rule, with a column for each of the `metrics`.
+
+        Rows are ranked within what the search for their settings was given, or with
+        `mixed_budgets` all together.
 
         Raises:
             ValueError: there is nothing to show.
@@ -168,7 +214,7 @@ class Results:
                 f"{self._where}: none of the {len(self.planned)} runs of this selection is done "
                 f"({len(self.records)} other records)"
             )
-        benchmark, shown = self.selection.benchmark, Shown(select, tuple(metrics))
+        benchmark, shown = self.selection.benchmark, Shown(select, tuple(metrics), mixed_budgets)
         return build_metric_table(self.records, self.protocol, shown, self.planned, benchmark)
 
     def rules(self, metric: Metric = DEFAULT_METRIC) -> Report:
@@ -191,6 +237,16 @@ class Results:
         """
         table = self.table(select, (metric,))
         return paired_tests.report_tests(paired_tests.paired_tests(table, method), table)
+
+    def worth_of_tuning(
+        self, select: Select = DEFAULT_RULE, metric: Metric = DEFAULT_METRIC
+    ) -> Report:
+        """Tuned rows beside the same rows with default settings, and paired differences.
+
+        Raises:
+            ValueError: no row is there with both.
+        """
+        return tuning_worth.report_tuning(self.table(select, (metric,)))
 
     def compare(
         self, source: str = published.PAPER, rules: Sequence[Select] = REPRODUCTION

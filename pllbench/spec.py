@@ -18,6 +18,7 @@ from pydantic import (
     model_validator,
 )
 
+from pllbench.budget import TuningSpec
 from pllbench.validation import JsonOptions, StrictModel
 
 CORE_VERSION = 2
@@ -328,6 +329,8 @@ class RunSpec(StrictModel):
     split of the data set."""
     holdout: float = Field(default=0.0, ge=0, lt=1)
     """Share of the training rows kept aside with their candidate sets only."""
+    tuning: TuningSpec | None = Field(default=None, exclude_if=lambda found: found is None)
+    """How its settings were found, where a search has found them. None is not written, as above."""
     train: TrainSpec = TrainSpec()
     views: ViewSpec = ViewSpec()
     core_version: int = CORE_VERSION

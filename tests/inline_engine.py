@@ -8,7 +8,7 @@ from rich.console import Console
 from pllbench.cli.progress import Display
 from pllbench.grid.plan import PlannedRun
 from pllbench.results.kept import Kept
-from pllbench.runner.engine import Engine, Event, Finished, RunFailed, Stopped
+from pllbench.runner.engine import Engine, Event, Finished, RunFailed, Stopped, attempt
 from pllbench.runner.job import Job, RunOptions, execute
 from pllbench.runner.run_grid import GridSummary, run_grid
 
@@ -51,6 +51,8 @@ class InlineEngine(Engine):
             yield RunFailed(job, "ValueError: wrong\nin two lines", "the traceback")
         elif self.stopping:
             yield Stopped(job)
+        elif job.until:
+            yield attempt(job, lambda _: True)
         else:
             kept: dict[Kept, bytes] = {}
             yield Finished(job, *execute(job, kept=kept), kept=kept)

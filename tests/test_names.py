@@ -17,7 +17,7 @@ METHODS = Path(pllbench_methods.__file__).parent
 PERMITTED = {
     "main": "entry point of `python -m pllbench`, which turns Ctrl-C during imports into a code",
     "run": "the function of the Python interface, and the command that calls it",
-    **dict.fromkeys(("status", "merge", "show", "rerun", "remove", "export"), "likewise"),
+    **dict.fromkeys(("status", "merge", "show", "rerun", "remove", "export", "tune"), "likewise"),
 }
 """Names that two modules of the framework share, and why."""
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from pllbench.budget import Budget, TuningSpec
 from pllbench.method import Hparams
 from pllbench.spec import (
     FITTED,
@@ -56,6 +57,7 @@ OTHER_VALUES: dict[str, Any] = {
     "annotator": "0123",
     "annotations": "votes=2",
     "pruning": PruningSpec(tau=0.6, k=5),
+    "tuning": TuningSpec(budget=Budget(trials=(20,), space="01234567"), own_space="01234567"),
     "imbalance": 10.0,
     "seed": 1,
     "data_seed": 0,
@@ -140,6 +142,7 @@ def test_a_method_without_gradient_has_one_id_whatever_is_asked_of_training() ->
     assert (fitted.train.epochs, fitted.identity["gradient"]) == (1, False)
     assert "gradient" not in SPEC.identity  # so that no older id changes
     assert "gradient" not in SPEC.model_dump()  # nor the look of a record
+    assert "tuning" not in SPEC.model_dump()
     assert fitted.model_dump()["gradient"] is False
     with pytest.raises(ValidationError, match="has no train settings of its own"):
         RunSpec(**FIELDS, gradient=False, train=TrainSpec(epochs=1, network="mlp"))

@@ -31,6 +31,7 @@ from pllbench.cli.selection import with_selection
 from pllbench.cli.show import show
 from pllbench.cli.status import status
 from pllbench.cli.table import table
+from pllbench.cli.tune import tune
 from pllbench.validation import FieldError
 
 app = typer.Typer(
@@ -64,6 +65,7 @@ app.command()(with_selection(status))
 app.command()(with_selection(table))
 app.command()(with_selection(plot))
 app.command()(with_selection(report))
+app.command()(with_selection(tune))
 app.command("list")(list_)
 app.command()(data)
 app.command()(check)

@@ -9,7 +9,7 @@ from pllbench.cli.selection import Output, ResultsDirs, SelectionFlags
 from pllbench.results.model_selection import DEFAULT_RULE, Select
 from pllbench.validation import FieldError
 
-Plot = Literal["accuracy", "hparam", "noise", "curves", "ranks"]
+Plot = Literal["accuracy", "hparam", "noise", "curves", "ranks", "tuning"]
 
 
 def plot(
@@ -25,11 +25,12 @@ def plot(
     """Plot a selection (PNG, PDF or SVG).
 
     accuracy: against q. hparam: against the hyperparameter that differs between the rows. noise,
-    curves: over epochs. ranks: critical difference of average ranks over data sets.
+    curves: over epochs. ranks: critical difference of average ranks over data sets. tuning: tuned
+    settings against default ones.
     """
     from pllbench.cli import console
-    from pllbench.reports.plots import accuracy, critical_difference, epochs, figure
-    from pllbench.reports.ranks import rank_rows
+    from pllbench.reports.plots import accuracy, critical_difference, epochs, figure, tuning
+    from pllbench.reports.ranks import rank_rows, ranks_title
 
     if select is not None and kind in ("noise", "curves"):
         raise FieldError(
@@ -48,6 +49,16 @@ def plot(
         case "curves":
             drawn = epochs.plot_curves(table, loaded.curves())
         case "ranks":
-            drawn = critical_difference.plot_ranks(*rank_rows(table))
+            several = len(table.budgets) > 1
+            drawn = critical_difference.plot_ranks(
+                [
+                    critical_difference.Diagram(
+                        *rank_rows(table, budget), ranks_title(table, budget) if several else ""
+                    )
+                    for budget in table.budgets
+                ]
+            )
+        case "tuning":
+            drawn = tuning.plot_tuning(table)
     figure.save(drawn, path)
     console.write(f"{path}\n")

@@ -1,7 +1,7 @@
 """Progress of a grid on the console."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console, Group
@@ -10,6 +10,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
+from pllbench.budget import Criterion
 from pllbench.cli.console import COLUMN_GAP
 from pllbench.grid.plan import PlannedRun
 from pllbench.runner.progress import Observer
@@ -53,11 +54,13 @@ class Display(Observer):
     Attributes:
         console: where it is shown.
         total: runs to execute.
+        shown: the number that is shown of a running run, as a fraction.
     """
 
     def __init__(self, console: Console) -> None:
         self.console = console
         self.total = 0
+        self.shown: Callable[[EpochProgress], float | None] = lambda progress: progress.accuracy
         self._running: dict[str, _Running] = {}
         self._ended = 0
         self._failed = 0
@@ -123,6 +126,13 @@ class Display(Observer):
         self._running.pop(run.spec.run_id)
         self._print(f"{run.title}: stopped, the next run of this command goes on", "yellow")
 
+    def paused(self, run: PlannedRun, epochs: int) -> None:
+        """A run has come to where it pauses, after so many epochs."""
+        self._reported()
+        entry = self._running[run.spec.run_id]
+        self._epochs_here += epochs - entry.first
+        self._end(run, f"{epochs} of {run.spec.train.epochs} epochs")
+
     def warned(self, line: str) -> None:
         """A damaged file was found."""
         self._print(line, "yellow")
@@ -169,7 +179,7 @@ class Display(Observer):
             cells.add_column(justify="right", no_wrap=True, min_width=width)
         for entry in running:
             elapsed = duration(time.monotonic() - entry.since)
-            cells.add_row(Text(entry.run.title), *_numbers(entry), elapsed)
+            cells.add_row(Text(entry.run.title), *self._numbers(entry), elapsed)
         epochs = self._epochs_left - sum(entry.epochs_done for entry in running)
         total = self._bar.tasks[0].total or 1
         self._bar.update(
@@ -186,12 +196,23 @@ class Display(Observer):
             lines.append(Text(text, style="yellow"))
         return Group(cells, self._bar, *lines)
 
+    def _numbers(self, entry: _Running) -> tuple[str, str]:
+        if entry.progress is None:
+            return "-", "-"
+        epochs, value = entry.run.spec.train.epochs, self.shown(entry.progress)
+        return f"{entry.epochs_done}/{epochs}", "-" if value is None else f"{100 * value:.2f} %"
 
-def _numbers(entry: _Running) -> tuple[str, str]:
-    if entry.progress is None:
-        return "-", "-"
-    epochs = entry.run.spec.train.epochs
-    return f"{entry.epochs_done}/{epochs}", f"{100 * entry.progress.accuracy:.2f} %"
+
+class TrialDisplay(Display):
+    """Progress of trials: nothing of the test rows is shown."""
+
+    def __init__(self, console: Console, criterion: Criterion) -> None:
+        super().__init__(console)
+        self.shown = lambda progress: getattr(progress, criterion)
+
+    def finished(self, run: PlannedRun, accuracy: float, seconds: float) -> None:  # noqa: ARG002
+        """A trial has come to its end."""
+        self.paused(run, run.spec.train.epochs)
 
 
 def _waiting(num_runs: int) -> str:

@@ -160,7 +160,7 @@ class SelectionFlags:
         Raises:
             ValueError: a flag, or something in the benchmark's file, is wrong; it is named.
         """
-        with self._named():
+        with self.named():
             return plan(self.selection())
 
     def load(self, folders: Sequence[Path]) -> "Results":
@@ -173,7 +173,7 @@ class SelectionFlags:
         """
         from pllbench import api
 
-        with self._named():
+        with self.named():
             loaded = api.load(*folders, selection=self.selection() if self.given else None)
         warn_uncounted(loaded.uncounted)
         return loaded
@@ -186,11 +186,11 @@ class SelectionFlags:
         """
         from pllbench import api
 
-        with self._named():
+        with self.named():
             return api.status(*folders, selection=self.selection() if self.given else None)
 
     @contextmanager
-    def _named(self) -> Iterator[None]:
+    def named(self) -> Iterator[None]:
         """Say which benchmark an error is in, where it is in no flag."""
         try:
             yield

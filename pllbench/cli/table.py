@@ -49,7 +49,7 @@ def table(
         typer.Option(
             "--compare",
             help="Published numbers to score the runs against: paper (AsyCo's), coreg, pico, "
-            "solar, valen, wsc, or all.",
+            "solar, valen, wsc, or all. default: tuned rows beside default settings.",
             metavar="SOURCE",
         ),
     ] = None,
@@ -57,6 +57,12 @@ def table(
         str | None,
         typer.Option("--tests", help="Test this method against the others.", metavar="METHOD"),
     ] = None,
+    mixed_budgets: Annotated[
+        bool,
+        typer.Option(
+            "--mixed-budgets", help="Rank tuned rows and those with default settings together."
+        ),
+    ] = False,
     output: Output = None,
 ) -> None:
     """Print mean ± std of the runs of a selection, or of all records."""
@@ -72,18 +78,25 @@ def table(
     metrics = metric_names(metric)
     if len(metrics) > 1 and (tests is not None or select == "all"):
         raise ValueError(f"--metric {metric}: one metric with --tests or --select all")
-    if compare is not None and metrics != (DEFAULT_METRIC,):
-        raise ValueError(f"--metric {metric}: not with --compare")
+    if compare not in (None, "default") and metrics != (DEFAULT_METRIC,):
+        raise ValueError(f"--metric {metric}: not with --compare {compare}")
+    if compare == "default" and len(metrics) > 1:
+        raise ValueError(f"--metric {metric}: one metric with --compare default")
+    if mixed_budgets and (compare is not None or tests is not None or select == "all"):
+        raise ValueError("--mixed-budgets: for the plain table alone")
     loaded = flags.load(results)
     report: Report
-    if compare is not None:
+    if compare == "default":
+        report = loaded.worth_of_tuning(select or DEFAULT_RULE, metrics[0])  # type: ignore[arg-type]
+    elif compare is not None:
         report = loaded.compare(compare, (select,) if select else api.REPRODUCTION)  # type: ignore[arg-type]
     elif select == "all":
         report = loaded.rules(metrics[0])
     elif tests is not None:
         report = loaded.tests(tests, select or DEFAULT_RULE, metrics[0])
     else:
-        report = report_table(loaded.table(select or DEFAULT_RULE, metrics))
+        shown = loaded.table(select or DEFAULT_RULE, metrics, mixed_budgets=mixed_budgets)
+        report = report_table(shown)
     if form is None:
         form = FORMAT_BY_SUFFIX.get(output.suffix.lower(), "rich") if output else "rich"
     if form == "rich" and output is None:

@@ -5,6 +5,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from pllbench.budget import TuningRequest
 from pllbench.data.catalogue import dataset_info
 from pllbench.data.custom import is_path
 from pllbench.grid.protocol import Imbalances, Names, Rates, Setting, Variant, as_tuple, read_toml
@@ -56,6 +57,8 @@ class Benchmark(StrictModel):
     """Method whose lead over the best of the others is a table's last row; none where empty."""
     grey: Names = ()
     """Methods whose rows are printed on grey."""
+    tuning: TuningRequest = TuningRequest()
+    """What `pllbench tune` gives to each method of it."""
     grid: tuple[Grid, ...]
     setting: tuple[Setting, ...] = ()
     variants: dict[str, Variant] = {}

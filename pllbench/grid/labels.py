@@ -29,9 +29,8 @@ def row_label(spec: RunSpec, protocol: Protocol) -> RowLabel:
     """
     names = [spec.method, *(n for n, v in protocol.variants.items() if v.base == spec.method)]
     same = (name for name in names if not differences(spec, name, protocol))
-    if (name := next(same, None)) is not None:
-        return RowLabel(name, printed_name(name, protocol))
-    return RowLabel(spec.method, label(spec, spec.method, protocol))
+    name = next(same, spec.method)
+    return RowLabel(name, label(spec, name, protocol))
 
 
 def stored_cell(spec: RunSpec, name: str) -> GridCell:
@@ -44,7 +43,13 @@ def label(spec: RunSpec, name: str, protocol: Protocol) -> str:
     """The printed name of a method or variant, and what differs from its protocol in this run."""
     printed = printed_name(name, protocol)
     changes = ", ".join(differences(spec, name, protocol))
-    return f"{printed} ({changes})" if changes else printed
+    found = tuning_suffix(spec)
+    return f"{printed} ({changes}){found}" if changes else f"{printed}{found}"
+
+
+def tuning_suffix(spec: RunSpec) -> str:
+    """How a row's label ends where its settings were found by a search; else empty."""
+    return f" ({spec.tuning.words})" if spec.tuning else ""
 
 
 def run_title(printed: str, spec: RunSpec) -> str:
@@ -64,14 +69,19 @@ def printed_name(name: str, protocol: Protocol) -> str:
 def differences(spec: RunSpec, name: str, protocol: Protocol) -> list[str]:
     """Every setting of a run that is not what the protocol resolves for `name`, as `key=value`.
 
-    But for its candidate process and the options of that, which belong to the column.
+    But for its candidate process and the options of that, which belong to the column, and for what
+    a search has found, which differs between columns.
     """
     cell = stored_cell(spec, name)
     expected = merge(protocol.applicable_settings(cell), cell.kind)
+    tuned_hparams, tuned_train = (
+        (spec.tuning.hparams, spec.tuning.train) if spec.tuning else ((), ())
+    )
     found = [
         f"{key}={value}"
         for key, value in spec.hparams.items()
         if (value != expected.hparams[key] if key in expected.hparams else key in spec.changed)
+        and key not in tuned_hparams
     ]
     pairs: list[tuple[StrictModel, StrictModel]] = [
         (spec.train, TrainSpec.parse(expected.train) if spec.gradient else FITTED),
@@ -79,7 +89,9 @@ def differences(spec: RunSpec, name: str, protocol: Protocol) -> list[str]:
     ]
     for actual, wanted in pairs:
         found += [
-            f"{key}={_value_text(value)}" for key, value in actual if value != getattr(wanted, key)
+            f"{key}={_value_text(value)}"
+            for key, value in actual
+            if value != getattr(wanted, key) and key not in tuned_train
         ]
     if spec.folds != expected.folds:
         found.append(f"folds={spec.folds}")

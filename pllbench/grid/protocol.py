@@ -22,6 +22,7 @@ from pydantic import (
     model_validator,
 )
 
+from pllbench.budget import TuningSpec
 from pllbench.data.catalogue import dataset_info
 from pllbench.registry import unknown_method
 from pllbench.spec import (
@@ -100,6 +101,8 @@ class Overrides(StrictModel):
     folds: int | None = Field(default=None, ge=2)
     holdout: float | None = None
     data_seed: int | None = None
+    tuning: TuningSpec | None = None
+    """How its hyperparameters and train settings were found."""
 
     @model_validator(mode="after")
     def _known_options(self) -> Self:
@@ -217,13 +220,14 @@ def merge(settings: Iterable[Overrides], kind: Kind) -> Overrides:
     """One set of overrides in which later settings win, key by key.
 
     Settings that no run reads on data of this `kind` are left out, so that they are in no identity.
+    Settings that a search has found are no longer its finding once a later one changes them.
     """
     train: dict[str, JsonValue] = {}
     views: dict[str, JsonValue] = {}
     candidates: dict[str, JsonValue] = {}
     hparams: dict[str, JsonValue] = {}
     pruning: dict[str, JsonValue] = {}
-    annotations, folds, holdout, data_seed = None, None, None, None
+    annotations, folds, holdout, data_seed, tuning = None, None, None, None, None
     for setting in settings:
         train |= setting.train
         views |= setting.views
@@ -234,6 +238,7 @@ def merge(settings: Iterable[Overrides], kind: Kind) -> Overrides:
         folds = setting.folds or folds
         holdout = setting.holdout if setting.holdout is not None else holdout
         data_seed = setting.data_seed if setting.data_seed is not None else data_seed
+        tuning = setting.tuning or (None if _overrides(setting, tuning) else tuning)
     unread = unread_settings(kind, train, views)
     return Overrides.model_construct(  # its parts have been validated, and cells are many
         train={key: value for key, value in train.items() if key not in unread},
@@ -245,7 +250,15 @@ def merge(settings: Iterable[Overrides], kind: Kind) -> Overrides:
         folds=folds,
         holdout=holdout,
         data_seed=data_seed,
+        tuning=tuning,
     )
+
+
+def _overrides(setting: Overrides, tuning: TuningSpec | None) -> bool:
+    """Whether a setting changes what a search has found."""
+    if tuning is None:
+        return False
+    return bool({*setting.train} & {*tuning.train} or {*setting.hparams} & {*tuning.hparams})
 
 
 Model = TypeVar("Model", bound=StrictModel)

@@ -1,11 +1,11 @@
 """From a cell of a grid and the settings that apply to it to the specification of its runs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 
 from pllbench.data.catalogue import DatasetInfo
 from pllbench.data.custom import content_digest
@@ -14,11 +14,13 @@ from pllbench.registry import find_method
 from pllbench.spec import (
     FITTED,
     CandidateSpec,
+    Kind,
     PruningSpec,
     RunSpec,
     TrainSpec,
     ViewSpec,
     takes_rate,
+    unread_settings,
 )
 from pllbench.validation import one_line, require_keys
 
@@ -62,6 +64,7 @@ def resolve(cell: GridCell, settings: Sequence[Overrides], info: DatasetInfo) ->
             data_seed=merged.data_seed,
             folds=merged.folds,
             holdout=merged.holdout or 0.0,
+            tuning=merged.tuning,
             train=train if cls.gradient else FITTED,
             views=ViewSpec.parse(merged.views),
         )
@@ -70,6 +73,35 @@ def resolve(cell: GridCell, settings: Sequence[Overrides], info: DatasetInfo) ->
     if candidates is None or candidates.process != "instance":
         return spec
     return spec.model_copy(update={"annotator": annotator_run(spec, info).run_id})
+
+
+def with_settings(
+    spec: RunSpec,
+    kind: Kind,
+    *,
+    train: Mapping[str, JsonValue],
+    hparams: Mapping[str, JsonValue],
+) -> RunSpec:
+    """A run with other train settings and hyperparameters, for what it reads on data of a kind.
+
+    Raises:
+        ValueError: a value does not fit its field.
+    """
+    cls = find_method(spec.method)
+    settings = {**spec.train.model_dump(mode="json"), **train}
+    unread = unread_settings(kind, settings, spec.views.model_dump())
+    try:
+        found = cls.hparams_type.parse({**spec.hparams, **hparams})
+        kept = TrainSpec.parse({k: v for k, v in settings.items() if k not in unread})
+    except ValidationError as error:
+        raise ValueError(one_line(error, f"{spec.method} on {spec.dataset}")) from error
+    return spec.model_copy(
+        update={
+            "hparams": found.model_dump(mode="json"),
+            "changed": tuple(sorted(found.model_dump(exclude_defaults=True))),
+            "train": kept if spec.gradient else FITTED,
+        }
+    )
 
 
 def annotator_run(spec: RunSpec, info: DatasetInfo, seed: int = 0) -> RunSpec:

@@ -33,6 +33,12 @@ _NO_HOLDOUT = "no hold-out"
 _NO_CLASSES = "not long-tailed"
 """Note of a cell whose runs have no value of a metric over classes."""
 
+_BUDGETS = "Tuned rows and rows with default settings are ranked apart: a budget, a ranking."
+"""Note of a table with several budgets."""
+
+_MIXED_BUDGETS = "Mixed budgets: tuned rows are ranked together with rows with default settings."
+"""Note of a table that ranks several budgets together."""
+
 
 @dataclass(frozen=True, slots=True)
 class Shown:
@@ -41,10 +47,13 @@ class Shown:
     Attributes:
         select: turns the epochs of a run into one number.
         metrics: of what; each has a column of its own.
+        mixed_budgets: rank rows together whose settings were searched with different budgets, or
+            not at all.
     """
 
     select: Select = DEFAULT_RULE
     metrics: tuple[Metric, ...] = (DEFAULT_METRIC,)
+    mixed_budgets: bool = False
 
 
 def build_table(
@@ -91,7 +100,7 @@ def build_metric_table(
         cell = _cell(group, metric, found, usual_n)
         data[group.spec.dataset, group.spec.imbalance].append((group, cell))
     keys = list(data) if planned is not None else sorted(data, key=_data_order)
-    blocks = tuple(with_marks(_block(*key, data[key], shown.metrics), benchmark) for key in keys)
+    blocks = tuple(with_marks(_block(*key, data[key], shown), benchmark) for key in keys)
     notes = _notes(blocks, groups, shown)
     notes += [benchmark.note] if benchmark and benchmark.note else []
     title = benchmark.title if benchmark else ""
@@ -156,22 +165,29 @@ def _block(
     dataset: str,
     imbalance: float,
     cells: Sequence[tuple[RunGroup, Cell]],
-    metrics: Sequence[Metric],
+    shown: Shown,
 ) -> Block:
     def order(column: Column) -> tuple[str, float, int]:
         q = -1.0 if column.q is None else column.q
-        return column.candidates or "", q, metrics.index(column.metric)
+        return column.candidates or "", q, shown.metrics.index(column.metric)
 
     columns = sorted(
         {cell.column for _, cell in cells if cell.column.candidates is not None}, key=order
     )
     rows: dict[tuple[str, str, bool], dict[Column, Cell]] = defaultdict(dict)
+    groups: dict[tuple[str, str, bool], RunGroup] = {}
     for group, cell in sorted(cells, key=lambda pair: pair[0].order):
-        by_column = rows[group.name, group.label, group.learns_from_true_labels]
-        assert cell.column not in by_column, f"two cells of {group.label!r} in one column"
-        by_column[cell.column] = cell
+        key = (group.name, group.label, group.learns_from_true_labels)
+        assert cell.column not in rows[key], f"two cells of {group.label!r} in one column"
+        rows[key][cell.column] = cell
+        groups[key] = group
     printed = [
-        Row(*key, _cells_of_reference(found, columns) if key[2] else tuple(map(found.get, columns)))
+        Row(
+            *key,
+            _cells_of_reference(found, columns) if key[2] else tuple(map(found.get, columns)),
+            budget="" if shown.mixed_budgets else groups[key].budget,
+            untuned_label=groups[key].untuned_label,
+        )
         for key, found in rows.items()
     ]
     printed.sort(key=lambda row: not row.reference)
@@ -202,6 +218,8 @@ def _notes(blocks: Sequence[Block], groups: Sequence[RunGroup], shown: Shown) ->
     apart = dict.fromkeys(row.label for row in rows for cell in row.cells if cell and cell.apart)
     if apart:
         notes += [f"On other splits or candidate sets, so not ranked: {', '.join(apart)}."]
+    if len({group.budget for group in groups}) > 1:
+        notes += [_MIXED_BUDGETS if shown.mixed_budgets else _BUDGETS]
     if any(cell.note == _NO_HOLDOUT for cell in cells):
         notes += [f"{_NO_HOLDOUT}: runs without a hold-out have no value under this rule."]
     if any(cell.note == _NO_CLASSES for cell in cells):

@@ -5,7 +5,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pllbench.candidates.sets_spec import SetsSpec
-from pllbench.grid.labels import row_label
+from pllbench.grid.labels import row_label, tuning_suffix
 from pllbench.grid.plan import PlannedRun
 from pllbench.grid.protocol import Protocol
 from pllbench.results.metrics import Metric
@@ -30,6 +30,16 @@ class RunGroup:
     def learns_from_true_labels(self) -> bool:
         """Whether its candidate sets are the true labels."""
         return self.spec.labels == "true"
+
+    @property
+    def budget(self) -> str:
+        """What the search for its settings was given, in words; empty for default settings."""
+        return self.spec.tuning.budget.words if self.spec.tuning else ""
+
+    @property
+    def untuned_label(self) -> str:
+        """Label of the row that it would be in with the settings of the protocol."""
+        return self.label.replace(tuning_suffix(self.spec), "")
 
     def values(self, select: Select, metric: Metric) -> tuple[float, ...]:
         """A metric in percent, by seed; empty where these runs have no value of it."""

@@ -12,7 +12,7 @@ Mark = Literal["best", "second"]
 
 
 def with_marks(block: Block, benchmark: Benchmark | None = None) -> Block:
-    """`block` with the best and second best of each column, and in the layout of its benchmark.
+    """`block` with the best and second best of each column and budget, in its benchmark's layout.
 
     Best and second go by the printed means. All cells at the best mean are best; there is a second
     only after a single best, since two at the top fill both places. A cell alone in its column is
@@ -25,10 +25,12 @@ def with_marks(block: Block, benchmark: Benchmark | None = None) -> Block:
         replace(row, cells=tuple(cell and replace(cell, apart=cell in apart) for cell in row.cells))
         for row in block.rows
     )
-    rivals = [
-        cell for row in rows for cell in row.cells if cell and cell.competes and not row.reference
-    ]
-    marks = _best_and_second(rivals)
+    rivals: dict[str, list[Cell]] = defaultdict(list)
+    for row in rows:
+        rivals[row.budget] += [c for c in row.cells if c and c.competes and not row.reference]
+    marks = {
+        cell: mark for cells in rivals.values() for cell, mark in _best_and_second(cells).items()
+    }
     grey = benchmark.grey if benchmark else ()
 
     def mark(cell: Cell | None) -> Cell | None:

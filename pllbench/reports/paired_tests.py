@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 from pllbench.reports.ranks import tabulate_ranks
 from pllbench.reports.report import Entry, Report, TextRow, TextTable, plain_headers, plain_row
@@ -69,7 +70,7 @@ class PairedTest(Entry):
 
 
 def paired_tests(table: Table, name: str) -> list[PairedTest]:
-    """Tests of method or variant `name` against every other row, in every column.
+    """Tests of method or variant `name` against every other row of its budget, in every column.
 
     References learn from true labels and are not tested.
 
@@ -77,8 +78,8 @@ def paired_tests(table: Table, name: str) -> list[PairedTest]:
         ValueError: there is no such row, several, or no other one.
     """
     tests = []
-    for block in table.blocks:
-        rows = [row for row in block.rows if not row.reference]
+    for block, budget in product(table.blocks, table.budgets):
+        rows = [row for row in block.rows if not row.reference and row.budget == budget]
         named = [row for row in rows if row.name == name]
         if len(named) > 1:
             labels = ", ".join(row.label for row in named)
@@ -87,7 +88,9 @@ def paired_tests(table: Table, name: str) -> list[PairedTest]:
         for other in rows if named else ():
             if other is not named[0]:
                 pairs = zip(named[0].cells, other.cells, strict=True)
-                tests += [_test(name, other, *pair, table.select) for pair in pairs if any(pair)]
+                tests += [
+                    compare_cells(name, other, *pair, table.select) for pair in pairs if any(pair)
+                ]
     if not tests:
         rows = [row for block in table.blocks for row in block.rows if not row.reference]
         names = ", ".join(dict.fromkeys(row.name for row in rows)) or "none"
@@ -120,10 +123,11 @@ def report_tests(tests: Sequence[PairedTest], table: Table) -> Report:
     ]
     notes = list(table.title_note)
     if len([block for block in table.blocks if block.columns]) > 1:
-        try:
-            tables.append(tabulate_ranks(table))
-        except ValueError as error:  # the tests stand without ranks
-            notes += [f"No average ranks: {error}."]
+        for budget in table.budgets:
+            try:
+                tables.append(tabulate_ranks(table, budget))
+            except ValueError as error:  # the tests stand without ranks
+                notes += [f"No average ranks: {error}."]
     notes += [
         *table.notes,
         f"Difference: {method} - the other, the mean over seeds with its 95 % t-interval.",
@@ -135,9 +139,10 @@ def report_tests(tests: Sequence[PairedTest], table: Table) -> Report:
     return Report("", tuple(tables), tuple(notes), tests)
 
 
-def _test(
+def compare_cells(
     name: str, other: Row, ours: Cell | None, theirs: Cell | None, select: Select
 ) -> PairedTest:
+    """The test of a method's cell against that of another row; p-values are not yet adjusted."""
     column = (ours or theirs).column  # type: ignore[union-attr]  # one of them is a cell
     test = PairedTest(
         method=name,

@@ -161,13 +161,13 @@ def rank_notes(ranked: RankedLines) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def rank_rows(table: Table) -> tuple[Ranks, tuple[str, ...]]:
-    """Ranks over all data sets of `table`, by label; and the notes they need.
+def rank_rows(table: Table, budget: str = "") -> tuple[Ranks, tuple[str, ...]]:
+    """Ranks of the rows of one budget over all data sets of `table`, by label; and their notes.
 
     Raises:
         ValueError: as `rank_lines`.
     """
-    ranked = rank_lines(table)
+    ranked = rank_lines(table.of_budget(budget))
     notes = rank_notes(ranked)
     if ranked.left_out:
         names = ", ".join(ranked.labels[key] for key in ranked.left_out)
@@ -175,16 +175,24 @@ def rank_rows(table: Table) -> tuple[Ranks, tuple[str, ...]]:
     return ranked.ranks.renamed(ranked.labels), notes
 
 
-def tabulate_ranks(table: Table) -> TextTable:
-    """Average ranks, best first, and the ranks on each data set.
+def ranks_title(table: Table, budget: str) -> str:
+    """What the ranks of a budget are called; where there are several, it is named."""
+    title = "Average ranks over data sets"
+    if len(table.budgets) < 2:
+        return title
+    return f"{title}, tuned: {budget}" if budget else f"{title}, default settings"
+
+
+def tabulate_ranks(table: Table, budget: str = "") -> TextTable:
+    """Average ranks of the rows of a budget, best first, and the ranks on each data set.
 
     Raises:
         ValueError: as `rank_lines`.
     """
-    blocks = [block for block in table.blocks if block.columns]
-    ranks, notes = rank_rows(table)
+    blocks = [block for block in table.of_budget(budget).blocks if block.columns]
+    ranks, notes = rank_rows(table, budget)
     return TextTable(
-        title="Average ranks over data sets",
+        title=ranks_title(table, budget),
         headers=plain_headers(("Method", "Average rank", *(block.title for block in blocks))),
         rows=tuple(
             plain_row((label, f"{average:.2f}", *(f"{r:g}" for r in ranks.by_block[label])))

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -215,6 +215,9 @@ class Row:
         cells: one a column of the block, None where there is nothing. One in all of a reference;
             where the block has several metrics, its cell of the column's metric.
         grey: printed on grey, where the format can.
+        budget: rows are ranked within one; empty for default settings, and for all rows where
+            budgets are mixed.
+        untuned_label: of the row with the settings of the protocol, where these were tuned.
     """
 
     name: str
@@ -222,6 +225,8 @@ class Row:
     reference: bool
     cells: tuple[Cell | None, ...]
     grey: bool = False
+    budget: str = ""
+    untuned_label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,6 +330,25 @@ class Table:
                 extra |= {(name, label) for label in own if label != plain}
         rows = {(row.name, row.label) for block in self.blocks for row in block.rows}
         return {row: ": ".join(row) if row in extra else row[0] for row in rows}
+
+    @property
+    def budgets(self) -> list[str]:
+        """The budgets of its rows, in printed order; a reference has none."""
+        rows = (row for block in self.blocks for row in block.rows if not row.reference)
+        return list(dict.fromkeys(row.budget for row in rows))
+
+    def of_budget(self, budget: str) -> "Table":
+        """The table of the rows of one budget, and of references.
+
+        Where it has several, what all rows of a budget were given is not said in each label again.
+        """
+        several, blocks = len(self.budgets) > 1, []
+        for block in self.blocks:
+            rows = [row for row in block.rows if row.reference or row.budget == budget]
+            if several and len({row.untuned_label for row in rows}) == len(rows):
+                rows = [replace(row, label=row.untuned_label or row.label) for row in rows]
+            blocks += [replace(block, rows=tuple(rows))] if rows else []
+        return replace(self, blocks=tuple(blocks))
 
     def lines(self) -> dict[str, dict[str, Row]]:
         """Rows by their key, then by that of their block; in printed order.

@@ -10,7 +10,7 @@ from zipfile import ZipFile
 import numpy as np
 import numpy.typing as npt
 
-from pllbench.results.files import require_regular
+from pllbench.results.files import require_regular, write_atomic
 
 ZIP_END = struct.Struct("<4s6xHLLH")
 """The record at the end of a zip file, in the words of the format: its signature, the number of
@@ -38,6 +38,11 @@ def pack(curves: Curves) -> bytes:
     buffer = BytesIO()
     np.savez_compressed(buffer, **{name: c.astype(np.float32) for name, c in curves.items()})  # type: ignore[arg-type]
     return buffer.getvalue()
+
+
+def write_curves(path: Path, curves: Curves) -> None:
+    """Store columns that are `rounded` as the `.npz` of `path`."""
+    write_atomic(path.with_suffix(".npz"), pack(curves))
 
 
 def num_columns(path: Path) -> int:

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from pllbench.budget import Criterion
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -72,3 +74,28 @@ def under_rules(
     """Value of a per-epoch column under every rule; `epochs` are those that rules chose."""
     values: dict[Select, float] = {"last": float(column[-1]), "last10": last_epochs(column)}
     return values | {rule: float(column[epoch]) for rule, epoch in epochs.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class HoldoutCurves:
+    """What a search for settings may know of a run: the hold-out's columns, each [epochs]."""
+
+    covering_rate: "np.ndarray[tuple[int], np.dtype[np.float64]]"
+    approximated_accuracy: "np.ndarray[tuple[int], np.dtype[np.float64]]"
+
+    @classmethod
+    def of(cls, curves: "Curves") -> "HoldoutCurves":
+        """Those among all columns of a run that has a hold-out."""
+        return cls(curves["covering_rate"], curves["approximated_accuracy"])
+
+
+def holdout_score(curves: HoldoutCurves, criterion: Criterion, epochs: int) -> float:
+    """A criterion after so many epochs: the mean of the last ten, as test accuracy is reported.
+
+    This is all that a search judges settings by. No test value is in what it is given.
+    """
+    column = {
+        "covering_rate": curves.covering_rate,
+        "approximated_accuracy": curves.approximated_accuracy,
+    }[criterion]
+    return last_epochs(column[:epochs])

@@ -17,7 +17,7 @@ from pydantic_core import from_json
 
 from pllbench.candidates.audit import Audit
 from pllbench.candidates.pruning import PruningAudit
-from pllbench.results.curves import Curves, num_columns, pack, require_curves
+from pllbench.results.curves import Curves, num_columns, require_curves, write_curves
 from pllbench.results.files import quarantine, require_regular, write_atomic
 from pllbench.results.kept import conflict_paths, record_files
 from pllbench.results.metrics import ClassMetric, Metric
@@ -169,7 +169,7 @@ def set_stale_aside(root: Path, spec: RunSpec) -> str:
 def write_record(root: Path, record: Record, curves: Curves) -> Path:
     """Store a finished run, its `rounded` curves first; gives the path of the JSON."""
     path = record_path(root, record.spec)
-    write_atomic(path.with_suffix(".npz"), pack(curves))
+    write_curves(path, curves)
     text = record.model_dump_json(indent=1, by_alias=True)
     write_atomic(path, text.encode() + b"\n")
     return path

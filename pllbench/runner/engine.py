@@ -83,14 +83,16 @@ class RunFailed:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """A run was interrupted on request; its state is in its checkpoint.
+    """A run was interrupted on request, or pauses; its state is in its checkpoint.
 
     Attributes:
         job: the run.
+        curves: its per-epoch columns so far, if it pauses.
         changed: names of what it changed in its process; put back.
     """
 
     job: Job
+    curves: Curves | None = None
     changed: tuple[str, ...] = ()
 
 
@@ -202,8 +204,8 @@ def attempt(
             dataset = job_dataset(job)  # first: readers import libraries that set things up
         before = ProcessState.capture()
         event = Finished(job, *execute(job, on_own_epoch, dataset, kept), kept=kept)
-    except Interrupted:
-        event = Stopped(job)
+    except Interrupted as stop:
+        event = Stopped(job, stop.curves)
     except Exception as error:  # noqa: BLE001 - it fails its run alone
         reason = ": ".join(filter(None, (type(error).__name__, str(error))))
         event = RunFailed(job, reason, traceback.format_exc(), broken=is_broken())

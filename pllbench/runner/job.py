@@ -76,6 +76,7 @@ class Job:
         options: how it is executed.
         checkpoint: file that keeps the state between epochs; None keeps none.
         annotators: folder that keeps the scores of annotators; None: they are trained each time.
+        until: number of epochs after which it pauses; None: it goes on to its end.
     """
 
     spec: RunSpec
@@ -83,6 +84,7 @@ class Job:
     options: RunOptions
     checkpoint: Path | None = None
     annotators: Path | None = None
+    until: int | None = None
 
     def with_absolute_paths(self) -> Self:
         """The same job; its files are found when a method has changed the working directory."""
@@ -111,7 +113,8 @@ def execute(
     Without `dataset` it is loaded from the job's `data_dir`. The files that the run is asked to
     keep are put into `kept`.
 
-    Raises whatever data, method or trainer raise; `Interrupted` if `on_epoch` asked to stop.
+    Raises whatever data, method or trainer raise; `Interrupted` if `on_epoch` asked to stop, or
+    the job pauses.
     """
     started, clock = datetime.now(UTC), time.perf_counter()
     spec, options = job.spec, job.options
@@ -129,7 +132,9 @@ def execute(
         logits = annotation.logits if annotation else None
         task = make_task(spec, dataset, device, noisy=options.noisy, logits=logits)
         method = load_method(spec.method)
-        outcome = train(spec, method, task, checkpoints=checkpoints, on_epoch=on_epoch)
+        outcome = train(
+            spec, method, task, checkpoints=checkpoints, on_epoch=on_epoch, until=job.until
+        )
         if kept is not None:
             kept |= files_to_keep(options.keep, TrainedRun(spec, outcome.method, task, dataset))
     provenance = Provenance(

@@ -30,6 +30,9 @@ class Observer:
     def stopped(self, run: PlannedRun) -> None:
         """A run has saved its state on request."""
 
+    def paused(self, run: PlannedRun, epochs: int) -> None:
+        """A run has come to where it pauses, after so many epochs."""
+
     def warned(self, line: str) -> None:
         """Something is wrong, or special, that stops no run."""
 

@@ -5,7 +5,7 @@ import tempfile
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -14,15 +14,17 @@ from pllbench.data.content import files_digest, other_files
 from pllbench.data.dataset import load_dataset, require_files
 from pllbench.grid.plan import PlannedRun
 from pllbench.results import records
+from pllbench.results.curves import Curves
 from pllbench.results.equality import Numbers, first_difference, read_numbers
 from pllbench.results.files import lock_file
 from pllbench.results.kept import without_kept, write_kept
 from pllbench.results.model_selection import DEFAULT_RULE
+from pllbench.results.paused import write_paused
 from pllbench.results.workspace import HEARTBEAT_SECONDS, Workspace
 from pllbench.runner import annotator
 from pllbench.runner.engine import Engine, EpochEnded, Event, Finished, RunFailed, Started, Stopped
 from pllbench.runner.job import Job, RunOptions
-from pllbench.runner.origin import origin_id
+from pllbench.runner.origin import origin_id, run_origin
 from pllbench.runner.progress import Observer
 from pllbench.runner.stale import DoneRuns
 from pllbench.training.checkpoints import Checkpoints
@@ -97,9 +99,16 @@ def preflight(planned: Sequence[PlannedRun], options: RunOptions) -> None:
 
 
 def run_grid(
-    planned: Sequence[PlannedRun], engine: Engine, options: RunOptions, observer: Observer
+    planned: Sequence[PlannedRun],
+    engine: Engine,
+    options: RunOptions,
+    observer: Observer,
+    until: Mapping[str, int] | None = None,
 ) -> GridSummary:
     """Execute every planned run that has no record yet, and store the records.
+
+    Runs named in `until`, by run_id, pause after so many epochs: their columns so far are stored
+    (`results.paused`), they count as done, and a later call goes on from there.
 
     A run that another process works on is passed over and waited for; if its owner dies, it is
     taken over. A run that fails, here or there, leaves its reason in its workspace and is tried
@@ -111,7 +120,7 @@ def run_grid(
     """
     summary = GridSummary()
     unique = {run.spec.run_id: run for run in planned}  # rows may share runs
-    done = DoneRuns(options)
+    done = DoneRuns(options, until)
     pending = [run for run in unique.values() if not done.has(run)]
     summary.skipped = len(unique) - len(pending)
     if pending:
@@ -125,7 +134,7 @@ def run_grid(
         observer.warned(line)
     if not pending:
         return summary
-    grid = _Grid(options, observer, summary)
+    grid = _Grid(observer, summary, done)
     observer.begun(pending)
     try:
         with _heartbeats(grid):
@@ -164,11 +173,11 @@ class _Grid:
         passed_over: runs that another process was found to work on, by id.
     """
 
-    def __init__(self, options: RunOptions, observer: Observer, summary: GridSummary) -> None:
-        self.options = options
+    def __init__(self, observer: Observer, summary: GridSummary, done: DoneRuns) -> None:
+        self.options = done.options
         self.observer = observer
         self.summary = summary
-        self.done = DoneRuns(options)
+        self.done = done
         self.owned: dict[str, tuple[PlannedRun, Workspace]] = {}
         self.passed_over: dict[str, PlannedRun] = {}
         self._seen_elsewhere: set[str] = set()
@@ -193,7 +202,10 @@ class _Grid:
                 continue
             try:
                 if self.done.has(run):
-                    workspace.finish()
+                    if self.done.has_record(run):
+                        workspace.finish()
+                    else:
+                        workspace.release()
                     self.summary.done += 1
                     self.observer.passed_over(run)
                     continue
@@ -206,7 +218,8 @@ class _Grid:
                 continue
             workspace.describe(run.title, run.spec)
             self.owned[run_id] = (run, workspace)
-            job = Job(run.spec, run.data, options, workspace.checkpoint, options.annotators)
+            pause = self.done.until.get(run_id)
+            job = Job(run.spec, run.data, options, workspace.checkpoint, options.annotators, pause)
             yield job.with_absolute_paths()
 
     def _quarantine(self, run: PlannedRun, workspace: Workspace) -> None:
@@ -255,8 +268,8 @@ class _Grid:
             case RunFailed():
                 self._fail(run, workspace, event.reason, event.details)
             case Stopped():
-                workspace.release()
-                self.observer.stopped(run)
+                self._stop(run, workspace, event.curves)
+        del self.owned[run.spec.run_id]
 
     def _store(self, run: PlannedRun, workspace: Workspace, event: Finished) -> None:
         try:
@@ -282,6 +295,20 @@ class _Grid:
         self.summary.repeated.append((run, differing))
         if differing is not None:
             self.observer.warned(records.set_stale_aside(results, run.spec))
+
+    def _stop(self, run: PlannedRun, workspace: Workspace, curves: Curves | None) -> None:
+        if curves is None:
+            workspace.release()
+            self.observer.stopped(run)
+            return
+        try:
+            write_paused(self.options.results, run_origin(run, self.options.data_dir), curves)
+        except OSError as error:
+            self._fail(run, workspace, f"its columns could not be written: {error}", "")
+            return
+        workspace.release()
+        self.summary.done += 1
+        self.observer.paused(run, len(curves["accuracy"]))
 
     def _fail(self, run: PlannedRun, workspace: Workspace, reason: str, details: str) -> None:
         line = " ".join(reason.split())[:MAX_REASON]

@@ -6,15 +6,17 @@ counted as done nor done again, unless the user says so.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from pllbench.data.content import files_digest
 from pllbench.grid.plan import PlannedRun
 from pllbench.registry import is_built_in, load_method
 from pllbench.results.origins import made_on
+from pllbench.results.paused import read_paused
 from pllbench.results.records import Record, changed_settings, stored_record
 from pllbench.results.sources import equal_sources
 from pllbench.runner.job import RunOptions
+from pllbench.runner.origin import run_origin
 from pllbench.source import source_digest
 from pllbench.validation import FieldError
 
@@ -24,14 +26,31 @@ class DoneRuns:
 
     Attributes:
         options: name the results folder, and say what becomes of stale records.
+        until: numbers of epochs after which runs pause, by run_id; they are done from there on.
     """
 
-    def __init__(self, options: RunOptions) -> None:
+    def __init__(self, options: RunOptions, until: Mapping[str, int] | None = None) -> None:
         self.options = options
+        self.until = until or {}
         self._other_source: Counter[tuple[str, int]] = Counter()
 
     def has(self, run: PlannedRun) -> bool:
-        """Whether the run is done; a stale record counts if stale ones are to be kept.
+        """Whether the run is done: it has a record, or has come to where it pauses.
+
+        Raises as `has_record`.
+        """
+        return self.has_record(run) or self._has_paused(run)
+
+    def _has_paused(self, run: PlannedRun) -> bool:
+        until = self.until.get(run.spec.run_id)
+        if until is None:
+            return False
+        origin = run_origin(run, self.options.data_dir)
+        curves = read_paused(self.options.results, origin)
+        return curves is not None and len(curves["accuracy"]) >= until
+
+    def has_record(self, run: PlannedRun) -> bool:
+        """Whether the run has a record; a stale one counts if stale ones are to be kept.
 
         No run is where they are to be done again.
 

@@ -39,7 +39,16 @@ Columns = dict[str, list[float]]
 
 
 class Interrupted(Exception):  # noqa: N818 - asked for, not an error
-    """Training was asked to stop; a checkpoint is written."""
+    """Training has stopped before its end; a checkpoint is written.
+
+    Attributes:
+        curves: per-epoch columns so far, where it was to pause here; None where it was asked to
+            stop.
+    """
+
+    def __init__(self, curves: Curves | None = None) -> None:
+        super().__init__()
+        self.curves = curves
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +58,14 @@ class Progress:
     Attributes:
         epoch: 0-based.
         accuracy: test accuracy, a fraction.
+        covering_rate: of the hold-out; None without one.
+        approximated_accuracy: likewise.
     """
 
     epoch: int
     accuracy: float
+    covering_rate: float | None = None
+    approximated_accuracy: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +94,7 @@ def train(
     *,
     checkpoints: Checkpoints | None = None,
     on_epoch: Callable[[Progress], bool] = lambda _: True,
+    until: int | None = None,
 ) -> Outcome:
     """Train a method to the end of its run, from its checkpoint where there is one.
 
@@ -92,12 +106,13 @@ def train(
         task: its tensors; they decide the device.
         checkpoints: where state is kept between epochs; None keeps none.
         on_epoch: called after every epoch; False asks to stop.
+        until: number of epochs after which it pauses, if it is longer; None to go on to its end.
 
     Raises:
         FloatingPointError: a loss was not finite, or scores were none (`evaluate`); it says when.
         ValueError: pseudo labels were not one class a row, scores not of the contract's shape, or
             the run asks for graphs on a device that has none.
-        Interrupted: `on_epoch` asked to stop; the state was saved.
+        Interrupted: `on_epoch` asked to stop, or it pauses; the state was saved.
     """
     device, clock = task.x.device, time.perf_counter()
     if spec.train.graph:
@@ -110,7 +125,7 @@ def train(
         )
         if not cls.gradient:
             outcome = _fit(method, loader, task)
-            on_epoch(Progress(0, outcome.result.accuracy["last"]))
+            on_epoch(_progress({name: list(c) for name, c in outcome.curves.items()}))
             return outcome
         optimizer = make_optimizer(method, spec.train)
         loss = compiled_loss(method) if spec.train.compile == "step" else method.loss
@@ -122,6 +137,8 @@ def train(
             start = state.next_epoch
             resumed_from = [*state.resumed_from, start]
             seconds = state.seconds
+            if until is not None and start >= until:  # it has paused before
+                raise Interrupted(_as_curves(columns, until))
         for epoch in range(start, spec.train.epochs):
             torch.manual_seed(stream_seed(spec.seed, "method", epoch))
             _start_epoch(method, loader, epoch)
@@ -133,10 +150,11 @@ def train(
             row = {"lr": lr} | _train_epoch(method, loader, steps, task)
             row |= {f"schedule_{name}": float(value) for name, value in method.scheduled().items()}
             _append(columns, row | evaluate(method, task), epoch)
-            go_on = on_epoch(Progress(epoch, columns["accuracy"][-1]))
+            go_on = on_epoch(_progress(columns))
             if epoch + 1 == spec.train.epochs:
                 break
-            if checkpoints and (not go_on or checkpoints.due(epoch + 1)):
+            pauses = epoch + 1 == until
+            if checkpoints and (pauses or not go_on or checkpoints.due(epoch + 1)):
                 checkpoints.save(
                     State(
                         epoch + 1,
@@ -147,10 +165,23 @@ def train(
                         seconds + time.perf_counter() - clock,
                     )
                 )
+            if pauses:
+                raise Interrupted(_as_curves(columns))
             if not go_on:
                 raise Interrupted
-    curves = {name: np.asarray(values) for name, values in sorted(columns.items())}
+    curves = _as_curves(columns)
     return Outcome(summarise(curves, task), curves, tuple(resumed_from), seconds, method)
+
+
+def _as_curves(columns: Columns, epochs: int | None = None) -> Curves:
+    return {name: np.asarray(values[:epochs]) for name, values in sorted(columns.items())}
+
+
+def _progress(columns: Columns) -> Progress:
+    """What is told of the last epoch."""
+    held = ("covering_rate", "approximated_accuracy")
+    rates = {name: columns[name][-1] for name in held if name in columns}
+    return Progress(len(columns["accuracy"]) - 1, columns["accuracy"][-1], **rates)
 
 
 def build_method(spec: RunSpec, cls: type[Method[Any]], task: Task) -> Method[Any]:

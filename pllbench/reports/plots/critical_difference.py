@@ -2,6 +2,7 @@
 
 import textwrap
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -23,32 +24,80 @@ _NOTE = 0.17
 """Height of a line of notes in inches."""
 
 
-def plot_ranks(ranks: Ranks, notes: Sequence[str] = ()) -> Figure:
-    """Average ranks on an axis, best on the left; bars join those that do not differ at 5 %."""
-    averages = sorted(ranks.average.items(), key=lambda item: item[1])
-    bars = cliques([average for _, average in averages], ranks.critical_difference)
-    lines = (len(averages) + 1) // 2
-    margin = 0.7 + _LETTER * max(len(label) for label, _ in averages)
+@dataclass(frozen=True, slots=True)
+class Diagram:
+    """One diagram of a figure: ranks, the notes below it, and its title, if it needs one."""
+
+    ranks: Ranks
+    notes: Sequence[str] = ()
+    title: str = ""
+
+
+def plot_ranks(diagrams: Sequence[Diagram]) -> Figure:
+    """Average ranks on an axis, best on the left; bars join those that do not differ at 5 %.
+
+    Several diagrams stand one below the other.
+    """
+    labels = [label for diagram in diagrams for label in diagram.ranks.average]
+    margin = 0.7 + _LETTER * max(map(len, labels))
     width = _AXIS + 2 * margin
-    text = textwrap.wrap(" ".join(notes), int(width * 14))
-    top, bottom = 3.0, 1.0 + 0.5 * len(bars) + lines  # in label heights, above and below the axis
-    below, tall = _NOTE * len(text), (top + bottom) * _LINE
+    placed = [_Placed(diagram, int(width * 14)) for diagram in diagrams]
+    height = sum(one.height for one in placed)
     with mpl.rc_context(SETTINGS | {"axes.grid": False}):
-        figure = Figure(figsize=(width, below + tall))
-        box = (margin / width, below / (below + tall), _AXIS / width, tall / (below + tall))
-        axes = figure.add_axes(box)
-        axes.set_axis_off()
-        axes.set_xlim(1, len(averages))
-        axes.set_ylim(-bottom, top)
-        _draw_axis(axes, len(averages), ranks.critical_difference)
-        _draw_bars(axes, bars)
-        first = -1.0 - 0.5 * len(bars)
-        for i, (label, average) in enumerate(averages):
-            left = i < lines
-            y = first - (i if left else len(averages) - 1 - i)
-            _draw_label(axes, label, average, y, left=left)
-        figure.text(0.02, 0.02, "\n".join(text), fontsize=7.5, color="0.25", va="bottom")
+        figure = Figure(figsize=(width, height))
+        y = height
+        for one in placed:
+            y -= one.height
+            box = (margin / width, (y + one.below) / height, _AXIS / width, one.tall / height)
+            _draw(figure.add_axes(box), one)
+            at = (0.02, (y + 0.02 * one.height) / height)
+            figure.text(*at, "\n".join(one.text), fontsize=7.5, color="0.25", va="bottom")
     return figure
+
+
+class _Placed:
+    """A diagram and how much room it takes, in inches.
+
+    Attributes:
+        diagram: what is drawn.
+        text: its notes, in lines.
+        bars: ends of its bars.
+        top: label heights above the axis.
+        bottom: those below it.
+        below: height of the notes.
+        tall: height of the diagram.
+    """
+
+    def __init__(self, diagram: Diagram, letters: int) -> None:
+        averages = sorted(diagram.ranks.average.values())
+        self.diagram = diagram
+        self.text = textwrap.wrap(" ".join(diagram.notes), letters)
+        self.bars = cliques(averages, diagram.ranks.critical_difference)
+        lines = (len(averages) + 1) // 2
+        self.top, self.bottom = 3.0 + 1.5 * bool(diagram.title), 1.0 + 0.5 * len(self.bars) + lines
+        self.below, self.tall = _NOTE * len(self.text), (self.top + self.bottom) * _LINE
+
+    @property
+    def height(self) -> float:
+        return self.below + self.tall
+
+
+def _draw(axes: Axes, placed: _Placed) -> None:
+    diagram, bars = placed.diagram, placed.bars
+    averages = sorted(diagram.ranks.average.items(), key=lambda item: item[1])
+    axes.set_axis_off()
+    axes.set_xlim(1, len(averages))
+    axes.set_ylim(-placed.bottom, placed.top)
+    if diagram.title:
+        centre = (1 + len(averages)) / 2
+        axes.text(centre, placed.top - 0.5, diagram.title, ha="center", va="top", clip_on=False)
+    _draw_axis(axes, len(averages), diagram.ranks.critical_difference)
+    _draw_bars(axes, bars)
+    first, lines = -1.0 - 0.5 * len(bars), (len(averages) + 1) // 2
+    for i, (label, average) in enumerate(averages):
+        left = i < lines
+        y = first - (i if left else len(averages) - 1 - i)
+        _draw_label(axes, label, average, y, left=left)
 
 
 def _draw_axis(axes: Axes, num_methods: int, distance: float) -> None:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pllbench.reports.plots.critical_difference import plot_ranks
+from pllbench.reports.plots.critical_difference import Diagram, plot_ranks
 from pllbench.reports.plots.figure import save
 from pllbench.reports.statistics import rank
 
@@ -10,7 +10,7 @@ from pllbench.reports.statistics import rank
 def test_every_method_is_named_with_its_rank(tmp_path: Path) -> None:
     names = [f"method {i}" for i in range(8)]
     ranks = rank({name: [90.0 - i, 80.0 - i, 70.0 - i, 60.0 - i] for i, name in enumerate(names)})
-    figure = plot_ranks(ranks, ["A note."])
+    figure = plot_ranks([Diagram(ranks, ["A note."])])
     texts = [text.get_text() for text in figure.axes[0].texts]
     assert "CD = 5.25" in texts
     assert "method 0  1.00" in texts
@@ -23,5 +23,5 @@ def test_equal_diagrams_are_equal_files(tmp_path: Path) -> None:
     ranks = rank({"a": [3.0, 3.0], "b": [2.0, 3.0], "c": [1.0, 1.0]})
     paths = [tmp_path / f"{i}.svg" for i in range(2)]
     for path in paths:
-        save(plot_ranks(ranks), path)
+        save(plot_ranks([Diagram(ranks)]), path)
     assert paths[0].read_bytes() == paths[1].read_bytes()

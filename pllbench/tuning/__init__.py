@@ -1,0 +1,1 @@
+"""Searching settings by partial labels alone: spaces, trials, studies, what they choose."""
