@@ -269,7 +269,6 @@ class _Grid:
                 self._fail(run, workspace, event.reason, event.details)
             case Stopped():
                 self._stop(run, workspace, event.curves)
-        del self.owned[run.spec.run_id]
 
     def _store(self, run: PlannedRun, workspace: Workspace, event: Finished) -> None:
         try:
