@@ -69,7 +69,6 @@ NOT_HERE = {
     "lint-imports",
     "pytest",
     "python -m tools.site",
-    "python -m tools.site.screenshots",
     "python -m zensical build --strict",
     "python3 -m venv .venv",
     ". .venv/bin/activate",
