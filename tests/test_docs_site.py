@@ -16,7 +16,7 @@ from tools.site.docstrings import field_docstrings
 from tools.site.inserts import expand
 from tools.site.markdown import table
 from tools.site.navigation import navigation
-from tools.site.places import DOCS
+from tools.site.places import DOCS, ROOT
 
 DATA = Path(os.environ.get("PLLBENCH_DATA") or "no data here")
 
@@ -74,6 +74,14 @@ def test_pages_have_no_insert_left_and_no_path_of_a_machine(pages: Path) -> None
         text = path.read_text("utf-8")
         assert not re.search(r"^<!-- insert", text, re.M), path
         assert not re.search(r"(?<![\w.])/(work|tmp|home|root)/", text), path
+
+
+def test_the_page_of_results_leads_to_no_record_that_the_site_lacks(pages: Path) -> None:
+    text = (ROOT / "results" / "report.html").read_text("utf-8")
+    copy = (pages / "results" / "report.html").read_text("utf-8")
+    assert 'href="records/' in text
+    assert 'href="records/' not in copy
+    assert re.sub("<[^>]*>", "", copy) == re.sub("<[^>]*>", "", text)
 
 
 def test_an_unknown_insert_is_an_error() -> None:

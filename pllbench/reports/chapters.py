@@ -9,6 +9,7 @@ from pllbench.reports.figure_data import anchors
 from pllbench.reports.leaderboard import Leaderboard, Line
 from pllbench.reports.report import TextCell, TextRow, TextTable, plain_headers, report_table
 from pllbench.reports.settings import tabulate_settings
+from pllbench.reports.styles import settings_in
 from pllbench.reports.table import MISSING, Cell, Column, format_q
 from pllbench.reports.wins import PairedOutcome, format_wins
 from pllbench.results.records import Record
@@ -134,7 +135,7 @@ class Chapters:
                 TextCell(column.data_title),
                 TextCell("" if line.reference else column.candidates or ""),
                 TextCell("" if line.reference else format_q(column.q)),
-                TextCell(_further(line.rows[column.block_key].label, line.label)),
+                TextCell(", ".join(settings_in(line.rows[column.block_key].label)[1])),
                 TextCell(cell.number, cell.mark, cell.note),
                 *map(TextCell, texts),
             )
@@ -155,11 +156,6 @@ class Chapters:
             test = f"(Nemenyi, 5 %, {len(ranks.average)} methods, N = {ranks.num_blocks} data sets)"
             facts.append(("Not told apart from", f"{', '.join(same) or 'none'} {test}"))
         return tuple(facts)
-
-
-def _further(label: str, common: str) -> str:
-    """What the label of a row adds to that of its line: settings of this data set."""
-    return label.removeprefix(common).strip(" (),")
 
 
 def _dataset_facts(name: str, runs: Sequence[Record]) -> tuple[tuple[str, str], ...]:

@@ -159,11 +159,11 @@ def leaderboard_table(board: Leaderboard) -> TextTable:
     columns = board.columns
     blocks = {block.key: block for block in board.table.blocks}
     headers: list[tuple[str, ...]] = [("Method",), ("Average rank",), ("Places",), ("Tie group",)]
+    headers += [("Seconds",), ("Family",), ("Year",)]
     for column in columns:
         block = blocks[column.block_key]
         header = block.header(column) if column.candidates else ()
         headers.append((block.title, *(header or ("accuracy",))))
-    headers += [("Seconds",), ("Family",), ("Year",)]
     rows = []
     for line in board.lines:
         place, year = line.place, line.facts.year
@@ -173,9 +173,9 @@ def leaderboard_table(board: Leaderboard) -> TextTable:
             TextRow(
                 (
                     *map(TextCell, (line.label, *start)),
-                    *(TextCell(c.number, c.mark, c.note) if c else TextCell("") for c in cells),
                     TextCell(MISSING if line.seconds is None else f"{line.seconds:,.1f}"),
                     *map(TextCell, (line.facts.family, "" if year is None else str(year))),
+                    *(TextCell(c.number, c.mark, c.note) if c else TextCell("") for c in cells),
                 )
             )
         )

@@ -56,7 +56,7 @@ def style_rows(table: Table) -> LineStyles:
     }
 
 
-def _settings_in(label: str) -> tuple[str, list[str]]:
+def settings_in(label: str) -> tuple[str, list[str]]:
     """A label's name, and the settings that it ends with in brackets."""
     name, bracket, inside = label.removesuffix(")").rpartition(" (")
     settings = inside.split(", ")
@@ -67,7 +67,7 @@ def _settings_in(label: str) -> tuple[str, list[str]]:
 
 def shared_settings(labels: Iterable[str]) -> list[str]:
     """The settings that all of some labels end with; none of a single label."""
-    listed = [_settings_in(label)[1] for label in dict.fromkeys(labels)]
+    listed = [settings_in(label)[1] for label in dict.fromkeys(labels)]
     if len(listed) < 2:
         return []
     return [setting for setting in listed[0] if all(setting in other for other in listed)]
@@ -75,7 +75,7 @@ def shared_settings(labels: Iterable[str]) -> list[str]:
 
 def without_settings(label: str, shared: Sequence[str]) -> str:
     """A label without some of its settings."""
-    name, settings = _settings_in(label)
+    name, settings = settings_in(label)
     left = [setting for setting in settings if setting not in shared]
     return f"{name} ({', '.join(left)})" if left else name
 

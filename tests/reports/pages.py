@@ -13,6 +13,7 @@ from pllbench.reports.formats.html import to_html
 from pllbench.reports.page import Page, PageSource, build_page
 from pllbench.results.records import Record
 from tests.factories import PROTOCOL, make_plan, make_record, make_records, make_spec
+from tests.reports.examples import comparison
 
 HOSTILE = (
     "<script>window.hacked = 1</script>",
@@ -108,6 +109,7 @@ def page_of(
         facts=FACTS,
         addresses={run.run_id: f"records/{run.spec.dataset}" for run in runs},
         curves=curves_of(runs) if curves else None,
+        compared=comparison(),
         planned=planned,
         failures=FAILURES if planned else {},
     )

@@ -46,6 +46,9 @@ def test_a_line_says_where_it_wins_and_what_differs_from_the_protocol() -> None:
     digits = [row for row in rows if row[0] == "Digits"]
     assert digits[0][:6] == ("Digits", "uniform", "0.1", "", "89.17 ± 1.26", "3 of 3")
     assert [row[3] for row in rows if row[0] == "CNAE-9"] == ["lr=0.5"]
+    tuned = page_of(make_records([40, 41], train={"lr": 0.5})).lines[0]
+    assert tuned.title == "CC (lr=0.5)"
+    assert texts(tuned.tables[0].rows[0])[3] == "lr=0.5"
     assert cc.links[0, 0] == "#dataset-digits"
     assert cc.links[0, 8] == "records/digits"
     assert "milestones" in {texts(row)[1] for row in cc.tables[1].rows}
@@ -79,7 +82,7 @@ def test_data_sets_of_one_title_are_two_chapters() -> None:
     }
     accuracies = [[row.cells[1].text for row in c.tables[0].rows] for c in page.datasets]
     assert accuracies == [["70.50 ± 0.71"] * 2, ["72.50 ± 0.71"] * 2, ["71.50 ± 0.71"] * 2]
-    assert [cell.text for cell in page.leaderboard.rows[0].cells[4:7]] == [
+    assert [cell.text for cell in page.leaderboard.rows[0].cells[7:]] == [
         row[0] for row in accuracies
     ]
     [cc] = [chapter for chapter in page.lines if chapter.title == "CC"]

@@ -30,6 +30,8 @@ def assemble(target: Path) -> None:
         page.parent.mkdir(parents=True, exist_ok=True)
         if source.suffix == ".md":
             page.write_text(expand(_COMMENT.sub("\n", source.read_text("utf-8"))), "utf-8")
+        elif source.suffix == ".html":
+            page.write_text(_without_records(source.read_text("utf-8")), "utf-8")
         else:
             shutil.copyfile(source, page)
     for name in commands():
@@ -38,6 +40,11 @@ def assemble(target: Path) -> None:
             page.parent.mkdir(parents=True, exist_ok=True)
             page.write_text(expand(command_page(name)), "utf-8")
     (target / "SUMMARY.md").write_text(navigation(target), "utf-8")
+
+
+def _without_records(page: str) -> str:
+    """The text of a report's page without its links to records, which the site does not hold."""
+    return re.sub(r'<a href="records/[^>]*>(.*?)</a>', r"\1", page)
 
 
 def _sources() -> Iterator[Path]:

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import re
 from functools import partial
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -20,6 +21,7 @@ _SCRIPTS = (
     "svg.js",
     "figures.js",
     "curves.js",
+    "print.js",
     "main.js",
 )
 
@@ -37,6 +39,7 @@ def to_html(page: Page) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    pages.filters["breakable"] = _breakable
     style, script = (_joined(pages, names) for names in (_STYLES, _SCRIPTS))
     dumps = partial(json.dumps, separators=(",", ":"))
     return pages.get_template("report.html.j2").render(
@@ -48,6 +51,11 @@ def to_html(page: Page) -> str:
         "img-src data:; base-uri 'none'; form-action 'none'",
         data=htmlsafe_json_dumps(page.figures, dumps=dumps),
     )
+
+
+def _breakable(text: str) -> Markup:
+    """Text that may go on in a new line after a comma between two options."""
+    return Markup("<wbr>").join(re.split(r"(?<=,)(?=[^\W\d])", text))
 
 
 def _joined(pages: Environment, names: tuple[str, ...]) -> str:

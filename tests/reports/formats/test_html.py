@@ -8,6 +8,7 @@ import re
 
 import pytest
 
+from pllbench.data.catalogue import DATASETS
 from pllbench.reports.formats.html import to_html
 from pllbench.reports.page import Page
 from tests.reports.pages import HOSTILE, hostile_runs, many_runs, page_of
@@ -24,8 +25,14 @@ def source(page: Page) -> str:
 
 
 def test_nothing_is_asked_of_anywhere(source: str) -> None:
-    assert set(re.findall(r"""(?:src|href|action)=["']?([^"'#>]*)""", source)) <= {
-        *("data:,", "", "records/digits", "records/birdsong", "records/lost")
+    assert re.findall("<(?:img|iframe|object|embed|base|form action)", source) == []
+    assert re.findall("<(?:script|link)[^>]*(?:src|href)=[^>]*>", source) == [
+        '<link rel="icon" href="data:,">'
+    ]
+    followed = set(re.findall(r"""<a href=["']?([^"'#>]+)""", source))  # when somebody clicks
+    assert followed == {
+        *("records/digits", "records/birdsong", "records/lost"),
+        DATASETS["lost"].source.partition("#")[0],
     }
     assert "@import" not in source
     assert "url(" not in source.replace("`url(#${clip})`", "")
@@ -44,7 +51,9 @@ def test_the_policy_names_the_digests_of_script_and_style(source: str) -> None:
 def test_tables_are_those_that_other_formats_print(page: Page, source: str) -> None:
     printed = re.findall(r"<tr.*?</tr>", source, re.S)
     found = {tuple(map(text_of, re.findall(r"<t[hd].*?</t[hd]>", row, re.S))) for row in printed}
-    for table in (page.leaderboard, page.wins, *(c.tables[0] for c in page.datasets)):
+    assert page.compared
+    chapters = (table for chapter in (*page.datasets, *page.lines) for table in chapter.tables)
+    for table in (page.leaderboard, page.wins, *page.provenance, *page.compared.tables, *chapters):
         for row in table.rows:
             wanted = tuple(f"{cell.text} {cell.note}".strip() for cell in row.cells)
             assert wanted in found

@@ -35,11 +35,12 @@ def header(browser: Browser, text: str) -> None:
 def test_links_lead_from_part_to_part_and_back(browser: Browser, path: Path) -> None:
     browser.open(path)
     assert browser.shown("h2") == ["Leaderboard"]
-    for link in ("Comparisons", "Data sets", "Methods", "Provenance", "Leaderboard"):
+    for link in ("Comparisons", "Data sets", "Methods", "Published", "Provenance", "Leaderboard"):
         [one] = [a for a in browser.all("nav a") if a.text == link]
         one.click()
-        assert browser.shown("h2") == [link]
-        assert browser.run("return document.activeElement.textContent") == link
+        [heading] = browser.shown("h2")
+        assert heading.startswith(link)
+        assert browser.run("return document.activeElement.textContent") == heading
         assert browser.shown("nav a[aria-current]") == [link]
     browser.driver.back()
     browser.wait("return !document.getElementById('provenance').hidden")
@@ -51,7 +52,7 @@ def test_links_lead_from_part_to_part_and_back(browser: Browser, path: Path) -> 
     assert browser.shown("h2") == ["RC"]
     assert browser.shown("nav a[aria-current]") == ["Methods"]
     browser.find("nav a[href='#all']").click()
-    assert len(browser.shown("h2")) == 13
+    assert len(browser.shown("h2")) == 14
     browser.open(path, "#no-such-part")
     assert browser.shown("h2") == ["Leaderboard"]
 
@@ -75,11 +76,30 @@ def test_the_leaderboard_is_sorted_by_any_column_and_the_address_says_so(
     assert labels(browser) == ["CC", "Fully supervised", "PiCO", "PRODEN", "RC"]
 
 
+@pytest.mark.parametrize(
+    ("holder", "best_first", "as_it_came"),
+    [
+        ("dl + .table", "PiCO PRODEN RC CC", "CC RC PRODEN PiCO"),
+        ("figure + .table", "PiCO PRODEN RC", "PRODEN RC PiCO"),
+    ],
+)
+def test_every_other_table_is_sorted_by_its_headers_too(
+    browser: Browser, path: Path, holder: str, best_first: str, as_it_came: str
+) -> None:
+    browser.open(path, "#dataset-lost?against=method-cc")
+    table = f"#dataset-lost {holder}"
+    orders = {"descending": best_first.split(), "ascending": best_first.split()[::-1]}
+    for direction, methods in (*orders.items(), ("none", as_it_came.split())):
+        browser.all(f"{table} thead button")[1].click()
+        assert browser.shown(f"{table} tbody th") == methods
+        assert browser.all(f"{table} thead th")[1].get_attribute("aria-sort") == direction
+
+
 def test_rows_are_found_by_name_and_family(browser: Browser, path: Path) -> None:
     browser.open(path)
     browser.find("#find").send_keys("pro")
     assert labels(browser) == ["PRODEN"]
-    assert browser.find("#status").text == "1 of 5 rows."
+    assert browser.find("#count").text == "1 of 5 rows"
     browser.open(path, browser.address())
     assert labels(browser) == ["PRODEN"]
     browser.find("#find").send_keys(Keys.BACKSPACE * 3)
@@ -87,6 +107,15 @@ def test_rows_are_found_by_name_and_family(browser: Browser, path: Path) -> None
     assert labels(browser) == ["RC", "CC"]
     browser.open(path, browser.address())
     assert labels(browser) == ["RC", "CC"]
+    browser.choose("#family", "all")
+    browser.find("#ranked").click()
+    assert labels(browser) == ["PRODEN", "RC", "CC"]
+    assert browser.find("#count").text == "3 of 5 rows"
+    browser.find("#ranked").click()
+    assert browser.find("#count").text == ""
+    browser.find("#ranked").click()
+    browser.open(path, browser.address())
+    assert labels(browser) == ["PRODEN", "RC", "CC"]
 
 
 def test_columns_are_hidden_and_shown_again(browser: Browser, path: Path) -> None:
@@ -111,7 +140,7 @@ def test_the_heat_map_colours_from_lowest_to_highest(browser: Browser, path: Pat
     browser.find("#heat").click()
     heats = browser.run(
         "return [...document.querySelectorAll('#ranking tbody tr')].map(row => "
-        "row.cells[4].style.getPropertyValue('--heat'))"
+        "row.cells[7].style.getPropertyValue('--heat'))"
     )
     assert [float(heat) for heat in heats if heat][-1] == 1.0  # fully supervised
     assert float(heats[2]) == 0.0  # CC, the lowest
@@ -154,6 +183,8 @@ def test_a_table_is_copied_as_every_other_format_prints_it(
     assert latex.startswith("\\begin{tabular}{lrrr}\n\\toprule\nDigits & q = 0.1 &")
     best = next(cell.text for row in table.rows for cell in row.cells if cell.mark == "best")
     assert f"\\textbf{{{escape_latex(best)}}}" in latex
+    differences = browser.copied("#dataset-digits figure + .table", "CSV")
+    assert differences.startswith("Method,q = 0.1,q = 0.3,q = 0.7\nRC,")
 
 
 def test_what_is_hidden_or_filtered_out_is_not_copied(browser: Browser, path: Path) -> None:

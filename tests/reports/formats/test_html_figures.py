@@ -114,10 +114,34 @@ def test_every_figure_is_drawn_and_named(browser: Browser, path: Path) -> None:
     assert "NaN" not in browser.run("return document.querySelector('main').innerHTML")
 
 
+def test_axes_have_three_ticks_also_where_times_hardly_differ(browser: Browser, path: Path) -> None:
+    browser.open(path)
+    for low, high, ticks in (
+        (0.9, 1100, [1, 10, 100, 1000]),
+        (2.5, 35, [3, 10, 30]),
+        (19, 120, [20, 50, 100]),
+        (22, 140, [30, 50, 70, 100]),
+    ):
+        assert browser.run("return logTicks(arguments[0], arguments[1])", low, high) == ticks
+
+
 def test_45_methods_have_45_looks(browser: Browser, large: Path) -> None:
     browser.open(large, "#dataset-digits")
     looks = browser.run("return data.lines.map(line => line.look.join(' '))")
     assert len(set(looks)) == len(looks) == 45
-    legend = "#dataset-digits figure[data-figure=accuracy] .legend button"
-    assert len(browser.all(legend)) == 45
-    assert len(browser.all(f"{legend}[aria-pressed=true]")) == 10
+    figure = "#dataset-digits figure[data-figure=accuracy]"
+    assert len(browser.all(f"{figure} .legend button[aria-pressed]")) == 45
+    assert len(browser.all(f"{figure} .legend button[aria-pressed=true]")) == 10
+
+
+def test_all_lines_of_a_figure_are_shown_or_none(browser: Browser, large: Path) -> None:
+    browser.open(large, "#dataset-digits")
+    figure = "#dataset-digits figure[data-figure=accuracy]"
+    [everything] = [b for b in browser.all(f"{figure} .legend .switch") if b.text == "all"]
+    [nothing] = [b for b in browser.all(f"{figure} .legend .switch") if b.text == "none"]
+    everything.click()
+    assert len(browser.all(f"{figure} .legend button[aria-pressed=true]")) == 45
+    assert len(browser.all(f"{figure} .drawing .marker")) == 45
+    nothing.click()
+    assert browser.all(f"{figure} .legend button[aria-pressed=true]") == []
+    assert browser.shown(f"{figure} .empty") == ["Nothing is shown: choose lines below."]

@@ -54,12 +54,25 @@ function legend(figure, lines) {
     const first = lines.length > 12 ? lines.slice(0, 10).concat(chosenLine()) : lines;
     const list = element("div", { class: "legend", role: "group", "aria-label": "Lines shown" });
     legends.set(figure, { lines, list, shown: new Set(first) });
+    if (lines.length > 2) list.append(...["all", "none"].map((word) => legendSwitch(figure, word)));
     for (const i of lines) list.append(legendButton(figure, i));
     known?.list.remove();
     figure.append(list);
   }
   const { shown } = legends.get(figure);
   return lines.filter((i) => shown.has(i));
+}
+
+/** A button that shows all lines of a figure, or none. */
+function legendSwitch(figure, word) {
+  const button = element("button", { type: "button", class: "switch" }, word);
+  button.addEventListener("click", () => {
+    const { lines, list, shown } = legends.get(figure);
+    lines.forEach((i) => (word === "all" ? shown.add(i) : shown.delete(i)));
+    for (const one of list.querySelectorAll("[aria-pressed]")) one.setAttribute("aria-pressed", word === "all");
+    drawFigure(figure);
+  });
+  return button;
 }
 
 function legendButton(figure, i) {
@@ -113,7 +126,7 @@ function sweepPanel(columns, lines, { width, title, faded = new Set() }) {
   const x = { low: rates[0] - gap / 2, high: rates.at(-1) + gap / 2, ticks: rates, label: "q" };
   const { node, X, Y, box } = frame({ width, height: 300, x, y: { low, high, label: ACCURACY }, title });
   const rivals = lines.filter((i) => !data.lines[i].reference);
-  const step = Math.min(0.03 * (x.high - x.low), (0.6 * gap) / Math.max(1, rivals.length));
+  const step = Math.min(0.03 * (x.high - x.low), (0.4 * gap) / Math.max(1, rivals.length));
   for (const { i, points } of drawn) {
     const { look, reference, label } = data.lines[i];
     const group = svg("g", faded.has(i) ? { class: "faded" } : {});
@@ -175,7 +188,7 @@ function drawSweeps(figure, width) {
     const title = data.datasets[dataset].title + (several ? `, ${candidates}` : "");
     const others = linesIn(group).filter((i) => i !== own);
     const faded = new Set(others);
-    return sweepPanel(group, [...others, own], { width: panelWidth(width, groups.length), title, faded });
+    return sweepPanel(group, [...others, own], { width: Math.min(panelWidth(width, groups.length), 760), title, faded });
   });
 }
 
@@ -206,7 +219,8 @@ function drawDifferences(figure, width) {
   const lines = linesIn(columns).filter((i) => !data.lines[i].reference);
   const rows = differenceRows(lines.map((i) => [i, column]), (i) => data.lines[i].label);
   const headers = ["Method", ...columns.map((j) => columnTitle(j, false))];
-  const body = lines.filter((i) => i !== chosenLine()).map((i) => [
+  const others = columns.some((j) => cellOf(chosenLine(), j)) ? lines.filter((i) => i !== chosenLine()) : [];
+  const body = others.map((i) => [
     data.lines[i].label,
     ...columns.map((j) => (cellOf(i, j) ? differenceText(difference(cellOf(i, j), cellOf(chosenLine(), j))) : "--")),
   ]);

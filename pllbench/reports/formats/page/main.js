@@ -32,7 +32,7 @@ function show(moved = false) {
   document.getElementById("find").value = state.find;
   document.getElementById("family").value = state.family;
   document.getElementById("theme").value = state.theme;
-  document.getElementById("heat").checked = Boolean(state.heat);
+  for (const box of ["ranked", "heat"]) document.getElementById(box).checked = Boolean(state[box]);
   const hidden = state.hide.split("|");
   for (const box of document.querySelectorAll("#columns input")) {
     box.checked = !hidden.includes(box.value);
@@ -89,7 +89,7 @@ function listen() {
   on("theme", "change", (node) => ({ theme: node.value }));
   on("find", "input", (node) => ({ find: node.value }));
   on("family", "change", (node) => ({ family: node.value }));
-  on("heat", "change", (node) => ({ heat: node.checked ? "on" : "" }));
+  for (const box of ["ranked", "heat"]) on(box, "change", (node) => ({ [box]: node.checked ? "on" : "" }));
   document.addEventListener("click", (event) => {
     const link = event.target.closest?.("a[href^='#']");
     if (!link) return;

@@ -3,7 +3,7 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 
-const DEFAULTS = { sort: "", find: "", family: "", hide: "", heat: "", against: "", theme: "" };
+const DEFAULTS = { sort: "", find: "", family: "", ranked: "", hide: "", heat: "", against: "", theme: "" };
 
 /** The part and the state in the address: #part?key=value&... */
 function readAddress() {
@@ -60,9 +60,14 @@ function columnTitle(column, withDataset) {
   return parts.filter(Boolean).join(", ");
 }
 
-/** Say something to whoever cannot see the page change. */
+let silence = 0;
+
+/** Say what has been done, for a few seconds. */
 function say(text) {
-  document.getElementById("status").textContent = text;
+  const status = document.getElementById("status");
+  status.textContent = text;
+  clearTimeout(silence);
+  silence = setTimeout(() => status.replaceChildren(), 5000);
 }
 
 /** An element with attributes and children. */

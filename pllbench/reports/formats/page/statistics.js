@@ -14,9 +14,10 @@ function std(values) {
 
 /** Difference of two cells over their seeds with its 95 % interval, or a note why there is none. */
 function difference(ours, theirs) {
-  if (!ours || !theirs || !ours.complete || !theirs.complete) return { note: "incomplete" };
-  const paired = ours.sets === theirs.sets && `${ours.seeds}` === `${theirs.seeds}`;
-  if (!paired) return { note: "not paired" };
+  if (!ours || !theirs) return { note: "no runs of the chosen method" };
+  if (!ours.complete || !theirs.complete) return { note: "runs are missing" };
+  if (ours.sets !== theirs.sets) return { note: "other candidate sets" };
+  if (`${ours.seeds}` !== `${theirs.seeds}`) return { note: "other seeds" };
   const differences = ours.values.map((value, i) => value - theirs.values[i]);
   const n = differences.length;
   if (n < 2) return { note: "n = 1" };

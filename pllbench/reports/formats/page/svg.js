@@ -80,16 +80,15 @@ function roundTicks(low, high, count) {
   return ticks;
 }
 
-/** Powers of ten, with 2 and 5 between them where there are few. */
+/** Powers of ten, with as many factors between them as make three ticks. */
 function logTicks(low, high) {
-  const ticks = [];
-  for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power += 1) {
-    for (const factor of high / low < 200 ? [1, 2, 5] : [1]) {
-      const tick = factor * 10 ** power;
-      if (tick >= low && tick <= high) ticks.push(Number(tick.toPrecision(6)));
-    }
-  }
-  return ticks;
+  const powers = [];
+  for (let p = Math.floor(Math.log10(low)); p <= Math.log10(high); p += 1) powers.push(10 ** p);
+  const factors = [[1], [1, 3], [1, 2, 5], [1, 1.5, 2, 3, 5, 7]].map((list) =>
+    powers.flatMap((power) => list.map((factor) => Number((factor * power).toPrecision(6)))),
+  );
+  const inside = factors.map((ticks) => ticks.filter((tick) => tick >= low && tick <= high));
+  return inside.find((ticks) => ticks.length >= 3) ?? inside.at(-1);
 }
 
 /** An empty diagram: its node, and functions from values to places. */

@@ -54,9 +54,10 @@ function spread(row) {
 }
 
 /** The next order after a click on a header: best first, the other way round, as it came. */
-function nextOrder(order, column, header) {
-  const accuracy = headerParts(header).length > 1;
-  const orders = accuracy ? ["d", "a"] : ["a", "d"];
+function nextOrder(order, column, table) {
+  const texts = [...table.tBodies[0].rows].map((row) => spread(row)[column]?.text ?? "");
+  const accuracy = texts.some((text) => /[±[]/.test(text)); // or a difference with its interval
+  const orders = accuracy || headerParts(table.tHead.rows[0].cells[column]).length > 1 ? ["d", "a"] : ["a", "d"];
   const now = parseInt(order, 10) === column ? orders.indexOf(order.at(-1)) + 1 : 0;
   return now < 2 ? `${column}${orders[now]}` : "";
 }
@@ -71,7 +72,7 @@ function enhanceTable(holder) {
     header.append(button);
     header.setAttribute("aria-sort", "none");
     button.addEventListener("click", () => {
-      const order = nextOrder(ranking ? state.sort : table.dataset.order ?? "", j, header);
+      const order = nextOrder(ranking ? state.sort : table.dataset.order ?? "", j, table);
       if (ranking) return setState({ sort: order });
       table.dataset.order = order;
       sortTable(table, order);
@@ -182,12 +183,14 @@ function showLeaderboard() {
   for (const row of table.tBodies[0].rows) {
     const line = data.lines[row.dataset.place];
     const found = line.label.toLowerCase().includes(find) || line.name.toLowerCase().includes(find);
-    row.hidden = !found || (state.family !== "" && line.family !== state.family);
+    const kin = state.family === "" || line.family === state.family;
+    row.hidden = !(found && kin && (!state.ranked || line.rank !== null));
     row.classList.toggle("chosen", Number(row.dataset.place) === chosenLine());
     shown += !row.hidden;
   }
   showHeat(table);
-  if (state.find || state.family) say(`${shown} of ${data.lines.length} rows.`);
+  const filtered = state.find || state.family || state.ranked;
+  document.getElementById("count").textContent = filtered ? `${shown} of ${data.lines.length} rows` : "";
 }
 
 /** Colour accuracies by where they lie between the lowest and the highest of their column. */
