@@ -19,7 +19,7 @@ from pllbench.results.records import (
     record_path,
     require_own_folders,
 )
-from pllbench.results.sources import merge_sources
+from pllbench.results.sources import union_of_sources, write_sources
 from pllbench.validation import folded_name
 
 
@@ -96,11 +96,13 @@ def merge_folders(folders: Sequence[Path], output: Path) -> Merged:
     runs = [found[0].record for found in copies.values()]
     _require_distinct_names(runs)
     require_own_folders(output, [record.spec for record in runs])
+    sources = union_of_sources(everything)
     new = sum(not record_path(output, record.spec).exists() for record in runs)
     conflicts: list[Conflict] = []
     for found in copies.values():
         conflicts += _merge_run(found, output)
-    merge_sources(everything, output)
+    if sources:
+        write_sources(output, sources)
     return Merged(len(runs), new, tuple(conflicts), tuple(dict.fromkeys(uncounted)))
 
 

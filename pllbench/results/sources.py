@@ -42,11 +42,11 @@ def join_sources(results: Path, method: str, version: int, one: str, other: str)
     groups = _read(results)
     listed = groups.setdefault(method, {}).setdefault(str(version), [])
     groups[method][str(version)] = _joined(listed, {one, other})
-    _write(results, groups)
+    write_sources(results, groups)
 
 
-def merge_sources(folders: Iterable[Path], output: Path) -> None:
-    """Store in `output` what any of the results folders knows of equal sources.
+def union_of_sources(folders: Iterable[Path]) -> Groups:
+    """What any of some results folders knows of equal sources.
 
     Raises:
         ValueError: a file is damaged; it is named.
@@ -61,19 +61,19 @@ def merge_sources(folders: Iterable[Path], output: Path) -> None:
     for versions in merged.values():
         for listed in versions.values():
             listed.sort()
-    if merged:
-        _write(output, merged)
+    return merged
+
+
+def write_sources(results: Path, groups: Groups) -> None:
+    """Store groups of equal sources, in the place of those that are there."""
+    text = json.dumps(groups, indent=1, sort_keys=True)
+    write_atomic(_path(results), text.encode() + b"\n")
 
 
 def _joined(listed: list[list[str]], equal: set[str]) -> list[list[str]]:
     """Groups, with those that hold one of the `equal` digests made one group of all of them."""
     joined = sorted(equal.union(*(group for group in listed if equal & {*group})))
     return [*(group for group in listed if not equal & {*group}), joined]
-
-
-def _write(results: Path, groups: Groups) -> None:
-    text = json.dumps(groups, indent=1, sort_keys=True)
-    write_atomic(_path(results), text.encode() + b"\n")
 
 
 def _path(results: Path) -> Path:
