@@ -25,8 +25,9 @@ PRELOADED = [work.__module__]
 
 def num_cores() -> int:
     """Cores that this process may use: affinity, a container's quota and Slurm's share count."""
+    cores: int = cpu_count()
     share = os.environ.get("SLURM_CPUS_PER_TASK", "")
-    return min(cpu_count(), int(share)) if share.isdecimal() and int(share) else cpu_count()
+    return min(cores, int(share)) if share.isdecimal() and int(share) else cores
 
 
 class _Worker:
