@@ -7,6 +7,7 @@ Letters in shape comments: N instances, C classes, D features, K neighbours.
 
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import threadpool_limits
 
 from pllbench.candidates.audit import Audit, audit_candidates, holds_true
 from pllbench.candidates.processes import Candidates, Labels
@@ -46,8 +47,9 @@ def nearest_neighbours(features: Features, k: int) -> Neighbours:
 
     norms = np.linalg.norm(features, axis=1, keepdims=True)
     directions = features / np.where(norms > 0, norms, 1)
-    search = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(directions)
-    found: Neighbours = search.kneighbors(return_distance=False)
+    with threadpool_limits(1):  # workers share the cores, and sums depend on the number of threads
+        search = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(directions)
+        found: Neighbours = search.kneighbors(return_distance=False)
     return found
 
 

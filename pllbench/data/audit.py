@@ -31,6 +31,10 @@ class DataAudit(StrictModel):
     """Rows that repeat an earlier row."""
     num_train: int
     num_test: int
+    untrained_classes: tuple[int, ...]
+    """Classes that have test rows but no training row, at the given seed."""
+    untested_classes: tuple[int, ...]
+    """Classes that have training rows but no test row, at the given seed."""
     leaked_rows: int
     """Test rows whose features also stand in a training row, at the given seed."""
     digest: str
@@ -45,6 +49,7 @@ def describe(dataset: Dataset, seed: int, imbalance: float = 1.0) -> DataAudit:
     rows = [hashlib.blake2b(row.tobytes(), digest_size=16).digest() for row in x]
     train, test = split(dataset, seed, imbalance)
     train_rows = {rows[i] for i in train.tolist()}
+    trained, tested = (set(dataset.y[part].tolist()) for part in (train, test))
     occurs = set(dataset.y.tolist())
     return DataAudit(
         name=dataset.info.name,
@@ -57,6 +62,8 @@ def describe(dataset: Dataset, seed: int, imbalance: float = 1.0) -> DataAudit:
         duplicate_rows=len(rows) - len(set(rows)),
         num_train=len(train),
         num_test=len(test),
+        untrained_classes=tuple(sorted(tested - trained)),
+        untested_classes=tuple(sorted(trained - tested)),
         leaked_rows=sum(rows[i] in train_rows for i in test.tolist()),
         digest=_digest(dataset),
     )
@@ -130,6 +137,7 @@ def _candidate_facts(dataset: Dataset, sets: SetsSpec, seed: int) -> dict[str, o
             "pruned_true": pruning.lost,
         }
         found = pruned
+    facts["never_candidates"] = np.flatnonzero(~found.any(axis=0)).tolist()
     audit = audit_candidates(found, y).model_dump(mode="json")
     renamed = {"num_rows": "candidate_rows", "digest": "candidate_digest"}
     audit.pop("num_classes")

@@ -10,6 +10,8 @@ from multiprocessing import forkserver
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 
+from joblib import cpu_count
+
 from pllbench.runner.engine import POLL_SECONDS, Engine, Event, Finished, RunFailed, Stopped
 from pllbench.runner.job import Job
 from pllbench.runner.worker import work
@@ -22,8 +24,10 @@ PRELOADED = [work.__module__]
 
 
 def num_cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Cores that this process may use: affinity, a container's quota and Slurm's share count."""
+    cores: int = cpu_count()
+    share = os.environ.get("SLURM_CPUS_PER_TASK", "")
+    return min(cores, int(share)) if share.isdecimal() and int(share) else cores
 
 
 class _Worker:

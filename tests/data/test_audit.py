@@ -52,6 +52,23 @@ def test_describe_counts() -> None:
     assert leaking.digest != facts.digest
 
 
+def test_classes_without_a_training_row_a_test_row_or_a_candidate_are_named(
+    tmp_path: Path,
+) -> None:
+    """Of classes 0 to 3, 3 has test rows alone, 2 training rows alone, and 1 is never a candidate.
+
+    Training rows of class 1 are noisy: their sets lack it.
+    """
+    y = torch.tensor([0, 1, 2, 0, 1, 2, 0, 1, 3, 3])
+    sets = torch.zeros(10, 4, dtype=torch.bool)
+    sets[:, 0] = sets[:, 2] = sets[8:] = True
+    path = save_npz(tmp_path, x=torch.rand(10, 2), y=y, candidates=sets, num_train=6)
+    facts = audit_dataset(custom_info(path), tmp_path, SetsSpec(), seed=0)
+    assert facts["untrained_classes"] == [3]
+    assert facts["untested_classes"] == [2]
+    assert facts["never_candidates"] == [1, 3]
+
+
 def test_digest_covers_labels_and_candidates() -> None:
     x, y = torch.rand(10, 2), torch.arange(10) % 2
     sets = torch.ones(10, 2, dtype=torch.bool)

@@ -1,10 +1,12 @@
 """The engine that options describe, and options that no engine has."""
 
+import os
 import re
 
 import pytest
 import torch
 
+from pllbench.runner import local_engine
 from pllbench.runner.local_engine import LocalEngine
 from pllbench.runner.open_engine import EngineOptions, open_engine, require_engine_options
 from pllbench.validation import FieldError
@@ -35,6 +37,30 @@ def test_the_local_engine_has_the_options_that_were_asked_for() -> None:
     with open_engine(EngineOptions(device="cpu", jobs=3, timeout=5)) as engine:
         assert isinstance(engine, LocalEngine)
         assert (engine.places, engine.timeout) == (3, 5)
+
+
+@pytest.mark.parametrize(
+    ("share", "places"), [("", 2), ("1", 1), ("2", 2), ("64", 2), ("0", 2), ("2(x3)", 2)]
+)
+def test_a_run_at_a_time_on_each_core_that_is_ours(
+    monkeypatch: pytest.MonkeyPatch, share: str, places: int
+) -> None:
+    monkeypatch.setattr(local_engine, "cpu_count", lambda: 2)
+    monkeypatch.setenv("SLURM_CPUS_PER_TASK", share)
+    with open_engine(EngineOptions(device="cpu")) as engine:
+        assert isinstance(engine, LocalEngine)
+        assert engine.places == places
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs Linux")
+def test_cores_that_are_another_process_s_are_not_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SLURM_CPUS_PER_TASK", raising=False)
+    before = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {min(before)})
+        assert local_engine.num_cores() == 1
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 @pytest.fixture
