@@ -29,14 +29,14 @@ LAST = "takes a last batch of one row"
 LARGE = "takes a batch larger than the data set"
 SINGLE = "runs for a single epoch"
 COMPILED = "trains alike when compiled"
-WAITS = "never waits for its device"
+CPU = "asks nothing of the CPU in a step"
 LABELS = "never sees true labels"
 TRAINS = {LEARNS, RESUMES, SETS, LAST, LARGE, SINGLE, LABELS}
 """Those that train in the real trainer."""
 
 ALL = {
     *(DECLARED, STEP, LEARNS, PREDICTS, STATE, RESUMES),
-    *(EXTREMES, SETS, LAST, LARGE, SINGLE, COMPILED, WAITS, LABELS),
+    *(EXTREMES, SETS, LAST, LARGE, SINGLE, COMPILED, CPU, LABELS),
 }
 
 PSEUDO = "returns proper pseudo labels"
@@ -92,7 +92,8 @@ BROKEN: dict[type[Method[Any]], set[str]] = {
     broken_steps.PseudoNoClass: TRAINS | {STEP},
     broken_steps.PseudoColumn: TRAINS | {STEP},
     broken_steps.OtherwiseCompiled: {COMPILED},
-    broken_steps.AsksForItsLoss: {WAITS},
+    broken_steps.AsksForItsLoss: {CPU},
+    broken_steps.DrawsOnTheCPU: {CPU},
     broken_steps.InfiniteSchedule: {DECLARED},
     broken_steps.LogWithGradient: {STEP},
     broken_steps.LossOfOneElement: {STEP},
@@ -107,13 +108,13 @@ BROKEN: dict[type[Method[Any]], set[str]] = {
     broken_steps.CountsPredictions: {PREDICTS},
     broken_steps.ShortExtra: TRAINS | {PREDICTS},
     broken_steps.OtherPredictions: {PREDICTS},
-    broken_state.PlainConfidence: {STATE, RESUMES, WAITS},
+    broken_state.PlainConfidence: {STATE, RESUMES, CPU},
     broken_state.PlainConstant: {STATE},
     broken_state.UnsavedBuffer: {STATE},
     broken_state.StepCounter: {STATE, RESUMES},
     broken_state.IdleCounter: {STATE},
-    broken_state.History: {STATE, RESUMES, WAITS},
-    broken_state.PlainModules: {STATE, RESUMES, WAITS},
+    broken_state.History: {STATE, RESUMES, CPU},
+    broken_state.PlainModules: {STATE, RESUMES, CPU},
     broken_state.NumpyGenerator: {STATE, RESUMES},
     broken_state.NumpyGlobal: {STATE, RESUMES, COMPILED, LABELS},
     broken_state.RestartsOnce: {RESUMES},
