@@ -147,7 +147,8 @@ class PALS(Method[PALSHparams]):
 
     def mixed_losses(self, x: Tensor, selected: Tensor, pseudo: Tensor) -> Tensor:
         """Losses [B] of a view mixed with a permutation of itself; only selected labels count."""
-        share, partners = draw_larger_share(self.hparams.mixup_alpha), draw_partners(x)
+        share = draw_larger_share(self.hparams.mixup_alpha, x.device)
+        partners = draw_partners(x)
         logits, _ = self.network(mix(x, partners, share))
         smoothing = self.hparams.label_smoothing
         own, other = (

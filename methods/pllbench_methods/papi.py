@@ -58,7 +58,7 @@ class PaPiHparams(Hparams):
         return self.align_weight * ramp(epoch, self.ramp_epochs)
 
 
-def alignment(log_probs: Tensor, target: Tensor, partners: Tensor, share: float) -> Tensor:
+def alignment(log_probs: Tensor, target: Tensor, partners: Tensor, share: Tensor | float) -> Tensor:
     """KL divergences of both targets of mixed instances, weighed as they are mixed, [..., B].
 
     Args:
@@ -119,7 +119,8 @@ class PaPi(ConfidenceState[PaPiHparams]):
     def loss(self, batch: Batch) -> Step:
         """L_cls + weight * L_align; the argmax of the updated confidence is the pseudo label."""
         hparams = self.hparams
-        share, partners = draw_share(hparams.mixup_alpha), draw_partners(batch.index)
+        share = draw_share(hparams.mixup_alpha, batch.index.device)
+        partners = draw_partners(batch.index)
         blends = [mix(x, partners, share) for x in batch.x]
         logits, embeddings = self.encoder.views([*batch.x, *blends])  # [4, B, C], [4, B, E]
         inside = restrict(logits[:2].detach(), batch.candidates)  # [2, B, C]

@@ -88,10 +88,11 @@ class RECORDS(ConfidenceState[RECORDSHparams]):
     def loss(self, batch: Batch) -> Step:
         """CORR, with mixup where asked for; the stored confidence is the pseudo label."""
         hparams = self.hparams
-        xs, share, partners = batch.x, 0.0, batch.index
+        xs, partners = batch.x, batch.index
+        share: Tensor | float = 0.0
         mixing = self.refreshing and hparams.mixup_weight > 0
         if mixing:
-            share = draw_larger_share(hparams.mixup_alpha)
+            share = draw_larger_share(hparams.mixup_alpha, batch.index.device)
             partners = draw_partners(batch.index)
             xs = (*xs, *(mix(x, partners, share) for x in xs))
         logits, features = self.network.views(xs)  # [V, B, C], [V, B, D]; mixed views come last

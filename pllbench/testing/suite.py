@@ -23,7 +23,7 @@ OF_TRAINED: dict[str, Callable[[AnyMethod], None]] = {
     "takes a batch larger than the data set": checks.large_batch,
     "runs for a single epoch": checks.single_epoch,
     "trains alike when compiled": accelerated.compiled,
-    "never waits for its device": accelerated.asks_for_no_value,
+    "asks nothing of the CPU in a step": accelerated.asks_nothing_of_the_cpu,
     "writes to none of its inputs": side_effects.inputs,
     "leaves its process as it was": side_effects.process_state,
     "never sees true labels": checks.labels_unseen,

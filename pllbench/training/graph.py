@@ -46,6 +46,8 @@ def capture(take: Take, batch: Batch) -> tuple[Callable[[], None], Step]:
 class GraphedSteps:
     """Takes the steps of one epoch: the first as it is, the others of its size from a graph.
 
+    A step that draws random numbers on the CPU raises ValueError: a graph would repeat them.
+
     Attributes:
         take: takes a step without a graph.
     """
@@ -65,7 +67,13 @@ class GraphedSteps:
             return self.take(batch)
         if self._batch is None or self._step is None:
             self._batch = _copy(batch)
+            before = torch.get_rng_state()
             self._replay, self._step = capture(self.take, self._batch)
+            if not torch.equal(torch.get_rng_state(), before):
+                raise ValueError(
+                    "graph = true: a step of this method draws random numbers on the CPU, which a "
+                    "graph would repeat: draw them on the device, or leave graph out"
+                )
         else:
             for place, tensor in zip(_tensors(self._batch), _tensors(batch), strict=True):
                 place.copy_(tensor)

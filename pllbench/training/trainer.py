@@ -111,7 +111,7 @@ def train(
     Raises:
         FloatingPointError: a loss was not finite, or scores were none (`evaluate`); it says when.
         ValueError: pseudo labels were not one class a row, scores not of the contract's shape, or
-            the run asks for graphs on a device that has none.
+            the run asks for graphs on a device that has none, or of steps that none can hold.
         Interrupted: `on_epoch` asked to stop, or it pauses; the state was saved.
     """
     device, clock = task.x.device, time.perf_counter()

@@ -122,7 +122,7 @@ def test_pseudo_labels_of_prototypes_and_contrast_weigh_other_labels_too() -> No
 
 @pytest.mark.parametrize("target", ["onehot", "scale"])
 def test_twin(monkeypatch: pytest.MonkeyPatch, target: str) -> None:
-    monkeypatch.setattr("pllbench_methods.shared.mixup.draw_larger_share", lambda _: 0.8)
+    monkeypatch.setattr("pllbench_methods.shared.mixup.draw_larger_share", lambda *_: 0.8)
     num = 6
     candidates = random_candidates(num)
     query, key = normal(num, 5), normal(num, 5, seed=1)

@@ -158,7 +158,7 @@ def co_mix(views: Array, candidates: Array, share: float, partners: Array) -> fl
 
 
 def test_twin(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pllbench_methods.shared.mixup.draw_larger_share", lambda _: 0.8)
+    monkeypatch.setattr("pllbench_methods.shared.mixup.draw_larger_share", lambda *_: 0.8)
     candidates = random_candidates(6)
     views, others = normal(2, 6, 5), normal(2, 6, 5, seed=1)
     problem, batch = lookup_problem(candidates, views, others)

@@ -183,7 +183,7 @@ def test_a_confident_prediction_counts_as_a_candidate_after_the_first_epoch(
 
 
 def test_twin(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pllbench_methods.pals.draw_larger_share", lambda _: 0.7)
+    monkeypatch.setattr("pllbench_methods.pals.draw_larger_share", lambda *_: 0.7)
     candidates, views = random_candidates(6), normal(2, 6, 5)
     problem, batch = lookup_problem(candidates, views)
     method = make(PALS, problem, label_smoothing=0.3)

@@ -142,7 +142,7 @@ def test_twin_of_loss_confidence_and_prototypes(epoch: int) -> None:
     method.prototypes.copy_(old)
     method.confidence.copy_(stored)
     torch.manual_seed(7)
-    share, partners = draw_share(8.0), draw_partners(batch.index).tolist()
+    share, partners = draw_share(8.0, batch.index.device), draw_partners(batch.index).tolist()
     torch.manual_seed(7)
     loss = at_epoch(method, epoch).loss(batch).loss.item()
 

@@ -165,7 +165,7 @@ def naive_contrast(
 
 @pytest.mark.parametrize("epoch", [10, 200])
 def test_twin(monkeypatch: pytest.MonkeyPatch, epoch: int) -> None:
-    monkeypatch.setattr("pllbench_methods.shared.mixup.draw_larger_share", lambda _: 0.8)
+    monkeypatch.setattr("pllbench_methods.shared.mixup.draw_larger_share", lambda *_: 0.8)
     weights = {"cls_weight": 1.5, "unreliable_weight": 0.3, "mixup_weight": 0.7}
     method, batch = prepared(epoch, num_neighbours=3, cont_weight=0.4, **weights)
     with monkeypatch.context() as patch:

@@ -121,7 +121,7 @@ def test_twin_of_loss_confidence_and_mean(mixup_weight: float) -> None:
     twin = twin_of_corr(logits, target, candidates)
     if mixup_weight:
         torch.manual_seed(4)
-        share, partners = draw_share(4.0), draw_partners(batch.index).tolist()
+        share, partners = draw_share(4.0, batch.index.device), draw_partners(batch.index).tolist()
         share = max(share, 1 - share)
         both = share * logits + (1 - share) * logits[:, partners]
         blend = share * target + (1 - share) * target[partners]

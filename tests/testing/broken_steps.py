@@ -95,6 +95,14 @@ class AsksForItsLoss(Minimal):
         return replace(step, loss=step.loss if step.loss.item() > 0 else 0 * step.loss)
 
 
+class DrawsOnTheCPU(Minimal):
+    """A CUDA graph would weigh all batches as the one with which it was captured."""
+
+    def loss(self, batch: Batch) -> Step:
+        step = super().loss(batch)
+        return replace(step, loss=step.loss * (0.5 + torch.rand(()).item()))
+
+
 class InfiniteSchedule(Minimal):
     """Its schedule, which no loss reads, has a pole at the middle of a run."""
 

@@ -36,7 +36,7 @@ LAST = "takes a last batch of one row"
 LARGE = "takes a batch larger than the data set"
 SINGLE = "runs for a single epoch"
 COMPILED = "trains alike when compiled"
-WAITS = "never waits for its device"
+CPU = "asks nothing of the CPU in a step"
 LABELS = "never sees true labels"
 INPUTS = "writes to none of its inputs"
 PROCESS = "leaves its process as it was"
@@ -45,7 +45,7 @@ TRAINS = {LEARNS, RESUMES, SETS, LAST, LARGE, SINGLE, LABELS, INPUTS, PROCESS}
 
 ALL = {
     *(DECLARED, STEP, LEARNS, PREDICTS, STATE, RESUMES),
-    *(EXTREMES, SETS, LAST, LARGE, SINGLE, COMPILED, WAITS),
+    *(EXTREMES, SETS, LAST, LARGE, SINGLE, COMPILED, CPU),
     *(INPUTS, PROCESS, LABELS),
 }
 
@@ -105,7 +105,8 @@ BROKEN: dict[type[Method[Any]], set[str]] = {
     broken_steps.PseudoNoClass: TRAINS | {STEP},
     broken_steps.PseudoColumn: TRAINS | {STEP},
     broken_steps.OtherwiseCompiled: {COMPILED},
-    broken_steps.AsksForItsLoss: {WAITS},
+    broken_steps.AsksForItsLoss: {CPU},
+    broken_steps.DrawsOnTheCPU: {CPU},
     broken_steps.InfiniteSchedule: {DECLARED},
     broken_steps.LogWithGradient: {STEP},
     broken_steps.LossOfOneElement: {STEP},
@@ -120,13 +121,13 @@ BROKEN: dict[type[Method[Any]], set[str]] = {
     broken_steps.CountsPredictions: {PREDICTS},
     broken_steps.ShortExtra: TRAINS | {PREDICTS},
     broken_steps.OtherPredictions: {PREDICTS},
-    broken_state.PlainConfidence: {STATE, RESUMES, WAITS},
+    broken_state.PlainConfidence: {STATE, RESUMES, CPU},
     broken_state.PlainConstant: {STATE},
     broken_state.UnsavedBuffer: {STATE},
     broken_state.StepCounter: {STATE, RESUMES},
     broken_state.IdleCounter: {STATE},
-    broken_state.History: {STATE, RESUMES, WAITS},
-    broken_state.PlainModules: {STATE, RESUMES, WAITS},
+    broken_state.History: {STATE, RESUMES, CPU},
+    broken_state.PlainModules: {STATE, RESUMES, CPU},
     broken_state.NumpyGenerator: {STATE, RESUMES},
     broken_state.NumpyGlobal: {STATE, RESUMES, COMPILED, LABELS},
     broken_state.RestartsOnce: {RESUMES},
@@ -160,7 +161,7 @@ BROKEN: dict[type[Method[Any]], set[str]] = {
     broken_effects.ScalesRows: {INPUTS},
     broken_effects.ScalesRowsOfHeads: {INPUTS, PREDICTS},
     broken_effects.LeavesDtype: {PROCESS, RESUMES, LABELS, SETS},
-    broken_effects.LeavesDevice: ALL - {DECLARED, STEP, STATE, EXTREMES, SINGLE, COMPILED, WAITS},
+    broken_effects.LeavesDevice: ALL - {DECLARED, STEP, STATE, EXTREMES, SINGLE, COMPILED, CPU},
     broken_effects.LeavesGradMode: ALL - {DECLARED},
     broken_effects.LeavesThreads: {PROCESS},
     broken_effects.LeavesDeterminism: {PROCESS},
@@ -168,7 +169,7 @@ BROKEN: dict[type[Method[Any]], set[str]] = {
     broken_effects.LeavesPatch: {PROCESS},
     broken_effects.LeavesDirectory: {PROCESS},
     broken_effects.LeavesEnvironment: {PROCESS},
-    broken_effects.Exits: ALL - {DECLARED, STEP, COMPILED, WAITS},
+    broken_effects.Exits: ALL - {DECLARED, STEP, COMPILED, CPU},
 }
 """The checks that each method must fail; it must pass all others."""
 

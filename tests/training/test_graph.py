@@ -102,6 +102,19 @@ def test_logs_of_a_replay_outlive_the_next_one(graphs: FakeGraphs) -> None:
     assert [step.logs["loss"].item() for step in found[1:]] == [4, 6]
 
 
+@pytest.mark.usefixtures("graphs")
+def test_a_step_that_draws_on_the_cpu_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def capture(take: Take, batch: Batch) -> tuple[Callable[[], None], Step]:
+        return lambda: None, take(batch)  # the real one runs the Python of a step, too
+
+    monkeypatch.setattr(graph, "capture", capture)
+    batch = Batch((torch.ones(2, 1),), torch.arange(2), torch.ones(2, 2, dtype=torch.bool))
+    steps = GraphedSteps(lambda batch: Step(batch.x[0].sum() * torch.rand(()).item()))
+    steps(batch)
+    with pytest.raises(ValueError, match=r"^graph = true: a step of this method draws random"):
+        steps(batch)
+
+
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
 def test_without_a_gpu_it_is_refused_in_one_line() -> None:
     spec = toy_spec(PiCO)

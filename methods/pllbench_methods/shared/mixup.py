@@ -8,24 +8,35 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor
-from torch.distributions import Beta
+from torch.distributions import Dirichlet
 
 from pllbench_methods.shared.losses import soft_cross_entropy
 from pllbench_methods.shared.softmax import log_softmax
 
 
-def draw_share(alpha: float) -> float:
+def draw_share(alpha: float, device: torch.device) -> Tensor | float:
     """A draw of Beta(alpha, alpha): the share of the first of two instances.
 
-    It is drawn on the CPU, from torch's global generator, so that no device is waited for.
+    It is drawn on the device, from torch's global generator: a CUDA graph would repeat what Python
+    draws. There it stays a 0-d tensor, since no step waits for a GPU; of the CPU it is a number.
     """
-    return float(Beta(alpha, alpha).sample())
+    return _as_number(_share(alpha, device))
 
 
-def draw_larger_share(alpha: float) -> float:
+def draw_larger_share(alpha: float, device: torch.device) -> Tensor | float:
     """The larger of a draw of Beta(alpha, alpha) and the rest, so that it is at least 1/2."""
-    share = draw_share(alpha)
-    return max(share, 1 - share)
+    share = _share(alpha, device)
+    return _as_number(torch.maximum(share, 1 - share))
+
+
+def _share(alpha: float, device: torch.device) -> Tensor:
+    """In float64, so that it and the rest sum to 1 exactly."""
+    concentration = torch.full((2,), alpha, device=device)
+    return Dirichlet(concentration, validate_args=False).sample()[0].double()
+
+
+def _as_number(share: Tensor) -> Tensor | float:
+    return share.item() if share.is_cpu else share
 
 
 def draw_partners(x: Tensor) -> Tensor:
@@ -33,8 +44,10 @@ def draw_partners(x: Tensor) -> Tensor:
     return torch.randperm(len(x), device=x.device)
 
 
-def mix(values: Tensor, partners: Tensor, share: float) -> Tensor:
+def mix(values: Tensor, partners: Tensor, share: Tensor | float) -> Tensor:
     """`share` of each row, and for the rest its partner: [B, ...] from values [B, ...] and [B]."""
+    if isinstance(share, Tensor):
+        share = share.to(values.dtype)
     return values[partners].lerp(values, share)
 
 
@@ -49,6 +62,6 @@ def mixup_cross_entropy(
         target: their targets [B, C].
         alpha: both parameters of the Beta distribution; the larger share is the row's own.
     """
-    share, partners = draw_larger_share(alpha), draw_partners(x)
+    share, partners = draw_larger_share(alpha, x.device), draw_partners(x)
     log_probs = log_softmax(classify(mix(x, partners, share)))
     return soft_cross_entropy(log_probs, mix(target, partners, share)).mean()

@@ -49,5 +49,5 @@ def mix_chosen(x: Tensor, target: Tensor, chosen: Tensor, alpha: float) -> tuple
         alpha: both parameters of the Beta distribution; the larger share is the first one's.
     """
     rows = chosen_rows(chosen)
-    share, partners = draw_larger_share(alpha), draw_partners(rows)
+    share, partners = draw_larger_share(alpha, x.device), draw_partners(rows)
     return mix(x[rows], partners, share), mix(target[rows], partners, share)
