@@ -84,8 +84,9 @@ def test_a_stopped_run_gives_the_numbers_of_an_uninterrupted_one(
     resumed = train(SPEC, Toy, task, checkpoints=checkpoints, on_epoch=note)
     assert_same(resumed, outcome)
     assert resumed.resumed_from == (stop,)
-    accuracies = outcome.curves["accuracy"].tolist()
-    assert seen == [Progress(epoch, accuracies[epoch]) for epoch in range(stop, 5)]
+    names = ("accuracy", "covering_rate", "approximated_accuracy")
+    told = list(zip(*(outcome.curves[name].tolist() for name in names), strict=True))
+    assert seen == [Progress(epoch, *told[epoch]) for epoch in range(stop, 5)]
 
 
 def test_a_run_stopped_after_every_epoch_gives_the_same_numbers(

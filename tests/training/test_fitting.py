@@ -114,7 +114,8 @@ def test_there_is_nothing_to_stop_between_and_nothing_to_resume(tmp_path: Path) 
 
     checkpoints = Checkpoints(tmp_path / "checkpoint", SPEC.run_id, every=1)
     found = run(checkpoints=checkpoints, on_epoch=stop)
-    assert told == [Progress(0, found.result.accuracy["last"])]
+    names = ("accuracy", "covering_rate", "approximated_accuracy")
+    assert told == [Progress(0, *(found.curves[name].item() for name in names))]
     assert not any(tmp_path.iterdir())
 
 
