@@ -22,7 +22,12 @@ from pllbench.registry import load_method, method_entries
 from pllbench.results.curves import Curves
 from pllbench.results.records import SCHEMA, Provenance, Record
 from pllbench.runner.annotator import Annotation, annotate
-from pllbench.runner.device import current_device, peak_memory_mib, resolve_device
+from pllbench.runner.device import (
+    current_device,
+    peak_memory_mib,
+    reset_peak_memory,
+    resolve_device,
+)
 from pllbench.runner.origin import origin_id
 from pllbench.source import source_digest
 from pllbench.spec import RunSpec
@@ -108,8 +113,7 @@ def execute(
     started, clock = datetime.now(UTC), time.perf_counter()
     spec, options = job.spec, job.options
     device = resolve_device(options.device)
-    if device.type == "cuda":
-        torch.cuda.reset_peak_memory_stats(device)
+    reset_peak_memory(device)
     if dataset is None:
         dataset = job_dataset(job)
     checkpoints = None
