@@ -19,6 +19,9 @@ from pllbench.training.trainer import Progress as EpochProgress
 SETTLING_SECONDS = 2.0
 """No estimate of the time left is shown before it rests on this much time."""
 
+QUIET_SECONDS = 60.0
+"""Plain lines: a log that has been silent for so long gets one about the run that ends an epoch."""
+
 _NUMBER_WIDTHS = (9, 8, 8)
 """Widths of a running cell's columns after its name: epoch, accuracy and time."""
 
@@ -69,6 +72,7 @@ class Display(Observer):
         self._epochs_left = 0  # running ones included
         self._epochs_here = 0  # trained here, by runs that have ended
         self._first_report: float | None = None
+        self._printed_at = time.monotonic()
         self._bar = Progress(
             TextColumn("{task.fields[runs]} runs"),
             BarColumn(),
@@ -104,6 +108,10 @@ class Display(Observer):
         if entry.progress is None:
             entry.first = progress.epoch
         entry.progress = progress
+        silent = time.monotonic() - self._printed_at > QUIET_SECONDS
+        if silent and not self.console.is_terminal:
+            epoch = f"epoch {progress.epoch + 1} of {run.spec.train.epochs}"
+            self._print(f"[{self._ended}/{self.total}] {run.title}: {epoch}")
 
     def finished(self, run: PlannedRun, accuracy: float, seconds: float) -> None:
         """A run is stored; `accuracy` is a fraction."""
@@ -159,6 +167,7 @@ class Display(Observer):
             self._print(f"[{self._ended}/{self.total}] {run.title}: {outcome}", style)
 
     def _print(self, line: str, style: str = "") -> None:
+        self._printed_at = time.monotonic()
         self.console.print(Text(line, style=style), highlight=False, soft_wrap=True)
 
     def _time_left(self, running: Sequence[_Running]) -> str:

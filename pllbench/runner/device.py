@@ -2,7 +2,8 @@
 
 import gc
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
+from pathlib import Path
 
 import torch
 
@@ -40,8 +41,20 @@ def free_memory() -> None:
         torch.cuda.empty_cache()
 
 
+def reset_peak_memory(device: torch.device) -> None:
+    """Count the peak anew: of a GPU, and, where the system can, of this process."""
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+    elif sys.platform == "linux":
+        with suppress(OSError):  # a container may forbid it
+            Path("/proc/self/clear_refs").write_text("5", "ascii")
+
+
 def peak_memory_mib(device: torch.device) -> float | None:
-    """The GPU's peak in this run, else the peak of this process; None where nobody counts it."""
+    """The peak since `reset_peak_memory`, of the GPU or of this process.
+
+    None where it is not counted; where it cannot be reset, that of the process since its start.
+    """
     if device.type == "cuda":
         return round(torch.cuda.max_memory_allocated(device) / 2**20, 1)
     if sys.platform == "win32":

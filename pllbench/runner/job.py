@@ -23,7 +23,12 @@ from pllbench.results.curves import Curves, rounded
 from pllbench.results.kept import Kept
 from pllbench.results.records import SCHEMA, Provenance, Record
 from pllbench.runner.annotator import Annotation, annotate
-from pllbench.runner.device import current_device, peak_memory_mib, resolve_device
+from pllbench.runner.device import (
+    current_device,
+    peak_memory_mib,
+    reset_peak_memory,
+    resolve_device,
+)
 from pllbench.runner.kept_files import TrainedRun, files_to_keep
 from pllbench.runner.origin import origin_id
 from pllbench.source import source_digest
@@ -119,8 +124,7 @@ def execute(
     started, clock = datetime.now(UTC), time.perf_counter()
     spec, options = job.spec, job.options
     device = resolve_device(options.device)
-    if device.type == "cuda":
-        torch.cuda.reset_peak_memory_stats(device)
+    reset_peak_memory(device)
     if dataset is None:
         dataset = job_dataset(job)
     checkpoints = None

@@ -93,6 +93,19 @@ def test_plain_lines(clock: Clock) -> None:
     ]
 
 
+def test_a_log_grows_by_a_line_a_minute_while_a_long_run_goes_on(clock: Clock) -> None:
+    console = plain()
+    shown = begun(console, RUNS)
+    shown.started(RUNS[0])
+    for epoch in range(100):
+        clock.now += 5
+        shown.progressed(RUNS[0], Progress(epoch, 0.5))
+    assert text_of(console).splitlines() == [
+        f"[0/4] CC · digits q=0.3 · seed 0: epoch {epoch} of 100"
+        for epoch in (13, 26, 39, 52, 65, 78, 91)
+    ]
+
+
 def test_the_live_view_shows_running_cells_and_progress(clock: Clock) -> None:
     shown = begun(plain(), RUNS)
     for run in RUNS[:2]:

@@ -1,5 +1,6 @@
 """Devices by name, broken ones, and memory that is given back; stubs stand for a GPU."""
 
+import sys
 from collections.abc import Callable
 from multiprocessing import Pipe
 from pathlib import Path
@@ -8,7 +9,14 @@ import pytest
 import torch
 
 from pllbench.runner import worker
-from pllbench.runner.device import current_device, free_memory, is_broken, resolve_device
+from pllbench.runner.device import (
+    current_device,
+    free_memory,
+    is_broken,
+    peak_memory_mib,
+    reset_peak_memory,
+    resolve_device,
+)
 from pllbench.runner.engine import Finished, RunFailed, attempt
 from pllbench.runner.job import Job, RunOptions
 from tests.factories import plan_lost
@@ -104,6 +112,20 @@ def test_a_worker_gives_memory_back_after_each_run(
     with ours, theirs:
         assert isinstance(worker._execute(job, theirs), Finished)
     assert emptied == ["emptied"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts a peak anew")
+def test_the_peak_of_a_run_is_not_that_of_an_earlier_one() -> None:
+    cpu = torch.device("cpu")
+    reset_peak_memory(cpu)
+    large = torch.ones(100 * 2**20)  # 400 MiB
+    before = peak_memory_mib(cpu)
+    del large
+    reset_peak_memory(cpu)
+    after = peak_memory_mib(cpu)
+    assert before is not None
+    assert after is not None
+    assert before - after > 300
 
 
 @pytest.mark.gpu
