@@ -9,6 +9,7 @@ inherits what the protocol says of its base.
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Self, TypeVar
@@ -278,7 +279,8 @@ def read_toml(path: Path, text: str, model: type[Model]) -> Model:
         raise ValueError(f"{path}: {error}") from error
 
 
+@cache
 def default_protocol() -> Protocol:
-    """The protocol shipped with the suite."""
+    """The protocol shipped with the suite; read once, since every annotator's run asks for it."""
     path = files("pllbench.grid") / "protocol.toml"
     return read_toml(Path("protocol.toml"), path.read_text("utf-8"), Protocol)

@@ -110,12 +110,14 @@ def record_addresses(stored: Iterable[tuple[RunSpec, Path]], start: Path) -> dic
         stored: runs, each with its results folder.
         start: the folder of the page.
     """
-    roots: dict[Path, Path] = {}
+    known: dict[tuple[Path, str, str], str] = {}
     addresses = {}
     for spec, folder in stored:
-        if folder not in roots:  # it asks the disk
-            roots[folder] = Path(os.path.relpath(folder.resolve(), start.resolve()))
-        addresses[spec.run_id] = quote(record_path(roots[folder], spec).parent.as_posix())
+        key = (folder, spec.dataset, spec.method)
+        if key not in known:  # of thousands of runs
+            path = record_path(folder.resolve(), spec).parent
+            known[key] = quote(Path(os.path.relpath(path, start.resolve())).as_posix())
+        addresses[spec.run_id] = known[key]
     return addresses
 
 
