@@ -59,9 +59,8 @@ Letters in shape comments: B batch, C classes.
 """
 
 import torch
-from torch import Tensor
-
 from pllbench.method import Batch, Hparams, Method, Problem, Step
+from torch import Tensor
 
 
 class ${cls}Hparams(Hparams):
@@ -86,21 +85,22 @@ class $cls(Method[${cls}Hparams]):
         log_probs = self.predict(batch.x[0]).log_softmax(1)  # [B, C]
         weights = batch.candidates / batch.candidates.sum(1, keepdim=True)  # [B, C]
         loss = -(weights * log_probs).sum(1).mean()
-        pseudo = log_probs.detach().masked_fill(~batch.candidates, -torch.inf).argmax(1)  # [B]
-        return Step(loss, pseudo)
+        inside = log_probs.detach().masked_fill(~batch.candidates, -torch.inf)
+        return Step(loss, pseudo=inside.argmax(1))
 
     def predict(self, x: Tensor) -> Tensor:
         """Scores [B, C] of plain rows."""
-        return self.network(x)[0] * self.hparams.sharpness
+        logits: Tensor = self.network(x)[0]
+        return logits * self.hparams.sharpness
 ''')
 
 _TEST = Template('''\
 """$cls satisfies what pllbench asks of every method."""
 
 import pytest
-from $module import $cls
-
 from pllbench.testing import Check, method_checks
+
+from $module import $cls
 
 
 @pytest.mark.parametrize("check", method_checks($cls), ids=str)

@@ -129,7 +129,9 @@ def _known(path: Path, names: Sequence[str]) -> FrameColumns:
         raise ValueError(f"{path}: one column `{columns.names[0][:40]}`: separate them by commas")
     for number, name in enumerate(columns.names):
         if not name:
-            raise ValueError(f"{path}: column {number} (counted from 0) has no name")
+            raise ValueError(
+                f"{path}: column {number} (counted from 0) has no name: is it an index of rows?"
+            )
         if name in columns.names[:number]:
             raise ValueError(f"{path}: two columns are named `{name}`")
     if CANDIDATE_SET in columns.names and columns.indicators:

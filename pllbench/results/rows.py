@@ -72,7 +72,7 @@ class RunRow(StrictModel):
     """Rows kept aside."""
     mean_candidates: float
     """Mean number of candidates of a training row."""
-    without_true: float
+    without_true: float | None
     """Share of training rows whose true label is no candidate."""
     candidate_digest: str
     """Digest of the candidate sets: equal for runs on the same sets."""
