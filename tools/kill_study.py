@@ -4,8 +4,8 @@
 
 `pllbench tune` is killed with SIGKILL, workers included, at a random moment after one of its runs
 has come a step further, and started again, until the study ends; then the next study, until there
-have been as many kills as asked for. Each study is compared with one that nobody disturbed: journal,
-records, columns and chosen settings. Exit code 1 if anything differs.
+have been as many kills as asked for. Each study is compared with one that nobody disturbed: its
+journal, records, columns and chosen settings. Exit code 1 if anything differs.
 """
 
 import argparse

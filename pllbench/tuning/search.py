@@ -70,12 +70,12 @@ def search(
     """
     summary = SearchSummary()
     for number in range(len(study.file.trials)):
-        trials = study.file.numbers(number)
+        numbers = study.file.numbers(number)
         decided = {cell.key: len(study.trials(cell)) for cell in cells}
         lots = [
-            Lot(cell, trials, options)
+            Lot(cell, numbers, options)
             for cell in cells
-            if trials.start <= decided[cell.key] < trials.stop
+            if numbers.start <= decided[cell.key] < numbers.stop
         ]
         for share in shares(study.file.judging.halving):
             runs = [run for lot in lots for run in lot.runs()]
