@@ -1,7 +1,7 @@
 """Progress of a grid on the console."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console, Group
@@ -85,8 +85,8 @@ class Display(Observer):
 
     def begun(self, runs: Sequence[PlannedRun]) -> None:
         """These runs are to be executed; on a terminal, the live view starts."""
-        self.total = len(runs)
-        self._epochs_left = sum(run.spec.train.epochs for run in runs)
+        self.total, self._ended = len(runs), 0
+        self._epochs_left = sum(map(self._length, runs))
         self._bar.update(self._task, total=max(1, self._epochs_left))
         if self.console.is_terminal:
             self._live.start()
@@ -117,7 +117,7 @@ class Display(Observer):
         """A run is stored; `accuracy` is a fraction."""
         self._reported()
         entry = self._running[run.spec.run_id]
-        self._epochs_here += run.spec.train.epochs - entry.first
+        self._epochs_here += self._length(run) - entry.first
         self._end(run, f"{100 * accuracy:.2f} % in {duration(seconds)}")
 
     def failed(self, run: PlannedRun, reason: str) -> None:
@@ -162,13 +162,17 @@ class Display(Observer):
     def _end(self, run: PlannedRun, outcome: str, style: str = "") -> None:
         self._running.pop(run.spec.run_id, None)
         self._ended += 1
-        self._epochs_left -= run.spec.train.epochs
+        self._epochs_left -= self._length(run)
         if style or not self.console.is_terminal:
             self._print(f"[{self._ended}/{self.total}] {run.title}: {outcome}", style)
 
     def _print(self, line: str, style: str = "") -> None:
         self._printed_at = time.monotonic()
         self.console.print(Text(line, style=style), highlight=False, soft_wrap=True)
+
+    def _length(self, run: PlannedRun) -> int:
+        """Epochs to which a run goes here."""
+        return run.spec.train.epochs
 
     def _time_left(self, running: Sequence[_Running]) -> str:
         """Estimated from the epochs trained since the first report."""
@@ -218,6 +222,14 @@ class TrialDisplay(Display):
     def __init__(self, console: Console, criterion: Criterion) -> None:
         super().__init__(console)
         self.shown = lambda progress: getattr(progress, criterion)
+        self._until: Mapping[str, int] = {}
+
+    def pausing(self, until: Mapping[str, int]) -> None:
+        """Runs that begin next pause after so many epochs, by run_id."""
+        self._until = until
+
+    def _length(self, run: PlannedRun) -> int:
+        return self._until.get(run.spec.run_id, run.spec.train.epochs)
 
     def finished(self, run: PlannedRun, accuracy: float, seconds: float) -> None:  # noqa: ARG002
         """A trial has come to its end."""

@@ -1,6 +1,6 @@
 """Who is told of the progress of a grid."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pllbench.grid.plan import PlannedRun
 from pllbench.training.trainer import Progress
@@ -11,6 +11,9 @@ class Observer:
 
     def begun(self, runs: Sequence[PlannedRun]) -> None:
         """These runs are to be executed."""
+
+    def pausing(self, until: Mapping[str, int]) -> None:
+        """Runs that begin next pause after so many epochs, by run_id."""
 
     def started(self, run: PlannedRun) -> None:
         """A run has begun."""

@@ -70,16 +70,17 @@ def search(
     """
     summary = SearchSummary()
     for number in range(len(study.file.trials)):
-        trials = study.file.numbers(number)
+        numbers = study.file.numbers(number)
         decided = {cell.key: len(study.trials(cell)) for cell in cells}
         lots = [
-            Lot(cell, trials, options)
+            Lot(cell, numbers, options)
             for cell in cells
-            if trials.start <= decided[cell.key] < trials.stop
+            if numbers.start <= decided[cell.key] < numbers.stop
         ]
         for share in shares(study.file.judging.halving):
             runs = [run for lot in lots for run in lot.runs()]
             until = {run.spec.run_id: look(run.spec.train.epochs, share) for run in runs}
+            observer.pausing(until)
             found = run_grid(runs, engine, options, observer, until)
             if found.interrupted:
                 summary.interrupted = True
@@ -88,8 +89,9 @@ def search(
             summary.failed += [pair for pair in found.failed if not is_settings_fault(pair[1])]
             lots = [lot for lot in lots if lot.decide(share, failed)]
         for lot in lots:
-            study.add(lot.cell, lot.trials())
-            lot.clean()
+            trials = lot.trials()
+            lot.clean()  # first, or nobody would after a kill
+            study.add(lot.cell, trials)
     return summary
 
 
@@ -163,14 +165,11 @@ class Lot:
         return [self._trial(number) for number in self.runs_of]
 
     def clean(self) -> None:
-        """Remove checkpoints and errors of trials that do not go on."""
-        going_on = {run.spec.run_id for run in self.runs()}
-        for number in self.runs_of:
-            for run in self.runs_of[number]:
-                workspace = Workspace.for_run(self.options.results, run.spec.run_id)
-                known = workspace.folder.exists() and run.spec.run_id not in going_on
-                if known and workspace.acquire():
-                    workspace.finish()
+        """Remove what unfinished runs have left: no trial goes on any more."""
+        for run in (run for runs in self.runs_of.values() for run in runs):
+            workspace = Workspace.for_run(self.options.results, run.spec.run_id)
+            if workspace.folder.exists() and workspace.acquire():
+                workspace.finish()
 
     def _epochs(self, number: int, share: float) -> int:
         return look(self.runs_of[number][0].spec.train.epochs, share)

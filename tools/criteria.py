@@ -1,0 +1,37 @@
+"""How well the hold-out's criteria choose: over the trials of a benchmark's study, as Markdown.
+
+    python tools/criteria.py tuned_tabular > results/tables/criteria.md
+
+Reads the test accuracies of the trials, which the study itself never does.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from pllbench.grid.benchmark import load_benchmark
+from pllbench.grid.plan import Selection
+from pllbench.reports.formats.render import to_text
+from pllbench.tuning.criteria import criterion_entries, report_criteria
+from pllbench.tuning.study import load_study
+from pllbench.tuning.tune import TuningPlan
+
+
+def main() -> None:
+    """Print the report."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("benchmark", help="its name, or a TOML file")
+    parser.add_argument("--results", type=Path, default=Path("results"))
+    parser.add_argument("--format", default="markdown", help="or json")
+    arguments = parser.parse_args()
+    benchmark = load_benchmark(arguments.benchmark)
+    study = load_study(arguments.results, Path(arguments.benchmark).stem)
+    wanted = TuningPlan(Selection(benchmark=benchmark), benchmark.tuning)
+    entries = [
+        entry for cell in wanted.cells(study.file) for entry in criterion_entries(study, cell)
+    ]
+    sys.stdout.write(to_text(report_criteria(entries), arguments.format))
+
+
+if __name__ == "__main__":
+    main()
