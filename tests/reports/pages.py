@@ -1,15 +1,14 @@
 """Records that pages are made of, and their pages."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from urllib.parse import quote
 
 import numpy as np
 
-<<<<<<< HEAD
-=======
 from pllbench.budget import Budget, TuningSpec
 from pllbench.data.catalogue import DATASETS
->>>>>>> d654efc (The page ranks and pairs rows within a budget)
 from pllbench.grid.plan import PlannedRun
 from pllbench.registry import MethodFacts
 from pllbench.reports.aggregate import build_table
@@ -56,16 +55,6 @@ def example_runs() -> list[Record]:
     return [timed(run, 10.0 + place) for place, run in enumerate(runs)]
 
 
-<<<<<<< HEAD
-def hostile_runs() -> list[Record]:
-    """Methods with hostile names on two data sets."""
-    return [
-        run
-        for i, name in enumerate(HOSTILE)
-        for dataset, q in (("digits", 0.3), ("lost", None))
-        for run in make_records([80 + i, 81 + 2 * i], method=name, dataset=dataset, q=q)
-    ]
-=======
 def tuned_runs() -> list[Record]:
     """Two methods on two data sets, each with default settings and with such as a search found."""
     tuning = TuningSpec(budget=Budget(trials=(20,), space="01234567"), own_space="01234567")
@@ -106,7 +95,6 @@ def hostile_page() -> Page:
         uncounted=HOSTILE,
     )
     return build_page(source)
->>>>>>> d654efc (The page ranks and pairs rows within a budget)
 
 
 def many_runs(methods: int = 40, datasets: Sequence[str] = ()) -> list[Record]:

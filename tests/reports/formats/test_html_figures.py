@@ -110,6 +110,9 @@ def test_every_figure_is_drawn_and_named(browser: Browser, path: Path) -> None:
         for svg in drawings:
             assert svg.get_attribute("role") == "img"
             assert len(svg.get_attribute("aria-label") or "") > 40
+    [curve] = browser.all("#dataset-lost figure[data-figure=curves] svg[role=img]")
+    said = curve.get_attribute("aria-label") or ""
+    assert "Test accuracy (%) at the end: PRODEN 5" in said
     assert len(browser.all("figure[data-figure=ranks] .drawing .marker")) == 3
     assert "NaN" not in browser.run("return document.querySelector('main').innerHTML")
 
