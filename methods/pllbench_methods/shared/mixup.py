@@ -35,7 +35,8 @@ def _share(alpha: float, device: torch.device) -> Tensor:
     first, second = Gamma(
         concentration, torch.ones_like(concentration), validate_args=False
     ).sample()
-    return first / (first + second)
+    share: Tensor = first / (first + second)
+    return share
 
 
 def _as_number(share: Tensor) -> Tensor | float:
