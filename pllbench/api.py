@@ -129,7 +129,8 @@ class Results:
         for record in self.finished:
             path = records.record_path(folders[record.run_id], record.spec)
             columns[record.run_id] = read_curves(path)
-            length, epochs = len(columns[record.run_id]["accuracy"]), record.spec.train.epochs
+            lengths = map(len, columns[record.run_id].values())
+            length, epochs = next(lengths), record.spec.train.epochs
             if length != epochs:
                 raise ValueError(f"{path.with_suffix('.npz')}: {length} of {epochs} epochs")
         return columns
@@ -158,7 +159,7 @@ class Results:
         Raises:
             ValueError: there is nothing to show.
         """
-        known = {rule for record in self.finished for rule in record.result.accuracy}
+        known = {rule for record in self.finished for rule in record.result.rules}
         rules: list[Select] = [rule for rule in RULES if rule in known] or [DEFAULT_RULE]
         return report_rules({rule: self.table(rule, (metric,)) for rule in rules})
 

@@ -102,12 +102,13 @@ class Display(Observer):
             entry.first = progress.epoch
         entry.progress = progress
 
-    def finished(self, run: PlannedRun, accuracy: float, seconds: float) -> None:
+    def finished(self, run: PlannedRun, accuracy: float | None, seconds: float) -> None:
         """A run is stored; `accuracy` is a fraction."""
         self._reported()
         entry = self._running[run.spec.run_id]
         self._epochs_here += run.spec.train.epochs - entry.first
-        self._end(run, f"{100 * accuracy:.2f} % in {duration(seconds)}")
+        outcome = "done" if accuracy is None else f"{100 * accuracy:.2f} %"
+        self._end(run, f"{outcome} in {duration(seconds)}")
 
     def failed(self, run: PlannedRun, reason: str) -> None:
         """A run has failed, here or in another process."""
@@ -191,7 +192,8 @@ def _numbers(entry: _Running) -> tuple[str, str]:
     if entry.progress is None:
         return "-", "-"
     epochs = entry.run.spec.train.epochs
-    return f"{entry.epochs_done}/{epochs}", f"{100 * entry.progress.accuracy:.2f} %"
+    accuracy = entry.progress.accuracy
+    return f"{entry.epochs_done}/{epochs}", "-" if accuracy is None else f"{100 * accuracy:.2f} %"
 
 
 def _waiting(num_runs: int) -> str:

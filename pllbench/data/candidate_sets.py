@@ -15,25 +15,25 @@ from pllbench.spec import PruningSpec
 
 
 def unpruned_sets(
-    dataset: Dataset, train: Tensor, sets: SetsSpec, seed: int, logits: Logits | None = None
+    dataset: Dataset, rows: Tensor, sets: SetsSpec, seed: int, logits: Logits | None = None
 ) -> Candidates:
-    """Candidate sets [n, C] of the rows `train` [n] as they come, or as they are drawn by the seed.
+    """Candidate sets [n, C] of some rows [n] as they come, or as they are drawn by the seed.
 
     Args:
         dataset: the data set.
-        train: its training rows.
+        rows: its training rows; where sets come with it, any of its rows.
         sets: how their sets come about.
         seed: of what is drawn.
         logits: scores [n, C] of an annotator, for instance-dependent sets.
     """
     if dataset.candidates is not None:
-        given: Candidates = dataset.candidates[train].numpy()
+        given: Candidates = dataset.candidates[rows].numpy()
         return given
     if dataset.votes is not None:
         assert sets.annotations is not None, "the grid gives annotators' labels a rule"
-        return sets_of_votes(dataset.votes[train].numpy(), sets.annotations, seed)
+        return sets_of_votes(dataset.votes[rows].numpy(), sets.annotations, seed)
     assert sets.process is not None, "the grid gives generated sets a process"
-    y = dataset.y[train].numpy()
+    y = dataset.y[rows].numpy()
     truth = TrueLabels(y, dataset.num_classes, dataset.info.superclasses, logits)
     return generate(truth, sets.process, seed)
 

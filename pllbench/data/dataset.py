@@ -62,9 +62,8 @@ def load_dataset(info: DatasetInfo, data_dir: Path, *, noisy: bool = False) -> D
     if dataset.candidates is not None:
         where = str(info.path or find_file(info, data_dir))
         permitted = noisy or info.noisy
-        check_candidates(
-            dataset.candidates.numpy(), dataset.y.numpy(), noisy=permitted, where=where
-        )
+        labels = dataset.labels_of(torch.arange(len(dataset.x)))
+        check_candidates(dataset.candidates.numpy(), labels, noisy=permitted, where=where)
     return dataset
 
 
@@ -112,10 +111,10 @@ def _split(dataset: Dataset, seed: int) -> tuple[Tensor, Tensor]:
         kept = (dataset.folds != validated) & (dataset.folds != tested)
         return kept.nonzero().flatten(), (dataset.folds == tested).nonzero().flatten()
     if dataset.num_train is not None:
-        rows = torch.arange(len(dataset.y))
+        rows = torch.arange(len(dataset.x))
         return rows[: dataset.num_train], rows[dataset.num_train :]
     rng = np.random.default_rng(stream_seed(seed, "split"))
-    order = rng.permutation(len(dataset.y))
+    order = rng.permutation(len(dataset.x))
     if dataset.info.split == "stratified":
         labels = dataset.y.numpy()[order]
         groups = [order[labels == label] for label in range(dataset.num_classes)]

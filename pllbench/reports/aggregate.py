@@ -21,8 +21,8 @@ from pllbench.reports.groups import (
     split_by_origin,
 )
 from pllbench.reports.highlight import with_marks
-from pllbench.reports.table import Block, Cell, Column, Row, Table
-from pllbench.results.metrics import DEFAULT_METRIC, METRICS, Metric
+from pllbench.reports.table import Block, Cell, Column, Row, Table, dataset_title
+from pllbench.results.metrics import CRITERIA, DEFAULT_METRIC, METRICS, Metric, printed_metric
 from pllbench.results.model_selection import DEFAULT_RULE, RULES, Select
 from pllbench.results.records import Record
 from pllbench.validation import FieldError
@@ -32,6 +32,12 @@ _NO_HOLDOUT = "no hold-out"
 
 _NO_CLASSES = "not long-tailed"
 """Note of a cell whose runs have no value of a metric over classes."""
+
+_NO_LABELS = "no true labels"
+"""Note of a cell whose runs have no value, since true labels are not known."""
+
+_LABELS = "true labels"
+"""Note of a cell whose runs have no criteria, since they have accuracies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +88,8 @@ def build_metric_table(
     runs = {record.run_id: record for record in records}
     groups = recorded_groups(runs, protocol) if planned is None else planned_groups(runs, planned)
     groups = split_by_origin(groups, planned or ())
-    _require_values(groups, shown)
-    pairs = [(group, metric) for group in groups for metric in shown.metrics]
+    pairs = _shown_metrics(groups, shown)
+    _require_values(pairs, shown)
     values = [(*pair, pair[0].values(shown.select, pair[1])) for pair in pairs]
     usual_n = _usual_n((group.planned, len(found)) for group, _, found in values)
     data: dict[tuple[str, float], list[tuple[RunGroup, Cell]]] = defaultdict(list)
@@ -91,21 +97,45 @@ def build_metric_table(
         cell = _cell(group, metric, found, usual_n)
         data[group.spec.dataset, group.spec.imbalance].append((group, cell))
     keys = list(data) if planned is not None else sorted(data, key=_data_order)
-    blocks = tuple(with_marks(_block(*key, data[key], shown.metrics), benchmark) for key in keys)
+    order = (*shown.metrics, *CRITERIA)
+    blocks = tuple(with_marks(_block(*key, data[key], order), benchmark) for key in keys)
     notes = _notes(blocks, groups, shown)
     notes += [benchmark.note] if benchmark and benchmark.note else []
     title = benchmark.title if benchmark else ""
     return Table(blocks, shown.select, tuple(notes), title, shown.metrics)
 
 
-def _require_values(groups: Sequence[RunGroup], shown: Shown) -> None:
+def _shown_metrics(groups: Sequence[RunGroup], shown: Shown) -> list[tuple[RunGroup, Metric]]:
+    """Each group with each of its metrics: without true labels, criteria instead of accuracy."""
+    without = {(g.spec.dataset, g.spec.digest) for g in groups if not g.labelled}
+    pairs: list[tuple[RunGroup, Metric]] = []
+    for group in groups:
+        instead = CRITERIA if (group.spec.dataset, group.spec.digest) in without else ()
+        listed = [
+            one
+            for metric in shown.metrics
+            for one in (instead if instead and metric == DEFAULT_METRIC else (metric,))
+        ]
+        pairs += [(group, metric) for metric in dict.fromkeys(listed)]
+    return pairs
+
+
+def _require_values(pairs: Sequence[tuple[RunGroup, Metric]], shown: Shown) -> None:
     """Raise FieldError if no run has a value under the rule, or of a metric."""
-    if not any(group.values(shown.select, DEFAULT_METRIC) for group in groups):
+    runs = [record for group, _ in pairs for record in group.records.values()]
+    if not any(shown.select in run.result.rules for run in runs):
         reason = "no run here has a value for it; it needs a hold-out of training rows"
+        if shown.select == "oracle":
+            reason = "no run here has a value for it; it needs true labels"
         raise FieldError("select", reason, shown.select)
     for metric in shown.metrics:
-        if not any(group.values(shown.select, metric) for group in groups):
-            reason = "no run here has a value of it; it needs long-tailed training rows"
+        if metric == DEFAULT_METRIC:
+            continue
+        if not any(group.values(shown.select, one) for group, one in pairs if one == metric):
+            needed = (
+                "data without true labels" if metric in CRITERIA else "long-tailed training rows"
+            )
+            reason = f"no run here has a value of it; it needs {needed}"
             raise FieldError("metric", reason, metric)
 
 
@@ -138,13 +168,20 @@ def _usual_n(cells: Iterable[tuple[int | None, int]]) -> int:
 
 
 def _cell_note(group: RunGroup, metric: Metric, n: int, usual_n: int) -> str:
-    if not n and metric != DEFAULT_METRIC and group.records:
-        return _NO_CLASSES
     if not n:
-        return _NO_HOLDOUT if group.records else ""
+        return _why_missing(group, metric) if group.records else ""
     if n < (group.planned or 0):
         return f"n = {n} of {group.planned}"
     return f"n = {n}" if n != usual_n else ""
+
+
+def _why_missing(group: RunGroup, metric: Metric) -> str:
+    """Why finished runs have no value of a metric."""
+    if not group.labelled:
+        return _NO_LABELS
+    if metric in CRITERIA:
+        return _LABELS
+    return _NO_HOLDOUT if metric == DEFAULT_METRIC else _NO_CLASSES
 
 
 def _data_order(key: tuple[str, float]) -> tuple[int, str, float]:
@@ -192,8 +229,9 @@ def _notes(blocks: Sequence[Block], groups: Sequence[RunGroup], shown: Shown) ->
     """Sentences of the caption: what a number is, what is special, what is missing."""
     rows = [row for block in blocks for row in block.rows]
     cells = [cell for row in rows for cell in row.cells if cell]
-    notes = [f"Test accuracy (%), {_rule(cells, shown.select)}; {mean_std_note(cells)}."]
-    notes += [f"{name}: {METRICS[name]}." for name in shown.metrics if name != DEFAULT_METRIC]
+    notes = [f"{quantity(cells)}, {_rule(cells, shown.select)}; {mean_std_note(cells)}."]
+    metrics = dict.fromkeys(cell.column.metric for cell in cells)
+    notes += [f"{printed_metric(m)}: {METRICS[m]}." for m in metrics if m != DEFAULT_METRIC]
     notes += [_seed_note(groups)]
     references = dict.fromkeys(row.label for row in rows if row.reference)
     if references:
@@ -206,6 +244,10 @@ def _notes(blocks: Sequence[Block], groups: Sequence[RunGroup], shown: Shown) ->
         notes += [f"{_NO_HOLDOUT}: runs without a hold-out have no value under this rule."]
     if any(cell.note == _NO_CLASSES for cell in cells):
         notes += [f"{_NO_CLASSES}: runs without imbalance have no accuracies by class."]
+    if any(cell.note == _NO_LABELS for cell in cells):
+        notes += [f"{_NO_LABELS}: there is nothing to test on."]
+    if any(cell.note == _LABELS for cell in cells):
+        notes += [f"{_LABELS}: runs that can be tested have accuracies instead."]
     distinct = {group.spec.cell: group for group in groups if group.planned}  # rows share runs
     planned = sum(group.planned or 0 for group in distinct.values())
     missing = planned - sum(len(group.records) for group in distinct.values())
@@ -216,6 +258,18 @@ def _notes(blocks: Sequence[Block], groups: Sequence[RunGroup], shown: Shown) ->
     elif holes and not planned:
         notes += [f"Incomplete: {holes} of {holes + len(cells)} cells have no runs."]
     return notes
+
+
+def quantity(cells: Sequence[Cell]) -> str:
+    """Begin of the caption: what the numbers are, in percent."""
+    criteria = [cell for cell in cells if cell.column.metric in CRITERIA]
+    if not criteria:
+        return "Test accuracy (%)"
+    instead = "criteria of the hold-out (%), since true labels are not known"
+    if len(criteria) == len(cells):
+        return instead[0].upper() + instead[1:]
+    titles = dict.fromkeys(dataset_title(cell.column.dataset) for cell in criteria)
+    return f"Test accuracy (%); on {', '.join(titles)} {instead}"
 
 
 def _rule(cells: Sequence[Cell], select: Select) -> str:

@@ -31,6 +31,11 @@ class RunGroup:
         """Whether its candidate sets are the true labels."""
         return self.spec.labels == "true"
 
+    @property
+    def labelled(self) -> bool:
+        """Whether its runs, if there are any, have true labels to test on."""
+        return all(record.result.labelled for record in self.records.values())
+
     def values(self, select: Select, metric: Metric) -> tuple[float, ...]:
         """A metric in percent, by seed; empty where these runs have no value of it."""
         results = (self.records[seed].result.values(metric) for seed in sorted(self.records))

@@ -9,6 +9,8 @@ from zipfile import ZipFile
 import numpy as np
 import numpy.typing as npt
 
+from pllbench.results.metrics import CRITERIA, DEFAULT_METRIC
+
 ZIP_END = struct.Struct("<4s6xHLLH")
 """The record at the end of a zip file, in the words of the format: its signature, the number of
 entries, size and offset of the central directory, and the length of a comment, here 0. The
@@ -68,8 +70,9 @@ def read_curves(path: Path) -> dict[str, npt.NDArray[np.float64]]:
             found = {name: columns[name] for name in columns.files}
     except (OSError, ValueError) as error:  # it is whole, but holds no plain arrays
         raise ValueError(f"{file}: not readable ({error})") from error
-    if "accuracy" not in found or {v.dtype for v in found.values()} != {np.dtype(np.float64)}:
+    judged = found.keys() & {DEFAULT_METRIC, *CRITERIA}
+    if not judged or {v.dtype for v in found.values()} != {np.dtype(np.float64)}:
         raise ValueError(f"{file}: not readable (no accuracy over epochs, or what is no number)")
-    if {values.shape for values in found.values()} != {(found["accuracy"].size,)}:
+    if {values.shape for values in found.values()} != {(found[judged.pop()].size,)}:
         raise ValueError(f"{file}: not readable (columns of several shapes)")
     return found

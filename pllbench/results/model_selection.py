@@ -53,17 +53,17 @@ def choose(curves: "Curves") -> tuple[dict[Select, float], dict[Select, int]]:
     """Test accuracy under every rule that the columns of a run allow, and the epochs chosen.
 
     The hold-out's rules need its columns. There the other criterion breaks ties, then the later
-    epoch wins.
+    epoch wins. Without true labels there is no accuracy, and no oracle.
     """
     import numpy as np  # commands name the rules in --help, which shall be fast
 
-    test = curves["accuracy"]
-    epochs: dict[Select, int] = {"oracle": int(test.argmax())}
+    test = curves.get("accuracy")
+    epochs: dict[Select, int] = {} if test is None else {"oracle": int(test.argmax())}
     if "covering_rate" in curves:
         covering, approximated = curves["covering_rate"], curves["approximated_accuracy"]
         epochs["covering_rate"] = int(np.lexsort((approximated, covering))[-1])
         epochs["approximated_accuracy"] = int(np.lexsort((covering, approximated))[-1])
-    return under_rules(test, epochs), epochs
+    return {} if test is None else under_rules(test, epochs), epochs
 
 
 def under_rules(

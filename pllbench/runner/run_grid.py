@@ -236,8 +236,8 @@ class _Grid:
             return
         workspace.finish()
         self.summary.done += 1
-        result = event.record.result
-        self.observer.finished(run, result.accuracy[DEFAULT_RULE], event.record.provenance.seconds)
+        accuracy = event.record.result.accuracy.get(DEFAULT_RULE)
+        self.observer.finished(run, accuracy, event.record.provenance.seconds)
 
     def _fail(self, run: PlannedRun, workspace: Workspace, reason: str, details: str) -> None:
         line = " ".join(reason.split())[:MAX_REASON]

@@ -15,7 +15,7 @@ from torch import Tensor
 from pllbench.method import Method, Network, Problem
 from pllbench.networks import compile_encoders, make_network
 from pllbench.results.curves import Curves
-from pllbench.results.metrics import METRICS, column_of
+from pllbench.results.metrics import CLASS_METRICS, CRITERIA, column_of
 from pllbench.results.model_selection import choose, last_epochs, under_rules
 from pllbench.results.records import Result
 from pllbench.seeds import stream_seed
@@ -42,11 +42,11 @@ class Progress:
 
     Attributes:
         epoch: 0-based.
-        accuracy: test accuracy, a fraction.
+        accuracy: test accuracy, a fraction; None without test rows.
     """
 
     epoch: int
-    accuracy: float
+    accuracy: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def train(
         )
         if not cls.gradient:
             outcome = _fit(method, loader, task)
-            on_epoch(Progress(0, outcome.result.accuracy["last"]))
+            on_epoch(Progress(0, outcome.result.accuracy.get("last")))
             return outcome
         optimizer = make_optimizer(method, spec.train)
         columns: Columns = {}
@@ -119,8 +119,9 @@ def train(
                 optimizer = make_optimizer(method, spec.train)
             optimizer.lr = lr = learning_rate(spec.train, epoch)
             row = {"lr": lr} | _train_epoch(method, loader, optimizer, task)
-            _append(columns, row | evaluate(method, task), epoch)
-            go_on = on_epoch(Progress(epoch, columns["accuracy"][-1]))
+            row |= evaluate(method, task)
+            _append(columns, row, epoch)
+            go_on = on_epoch(Progress(epoch, row.get("accuracy")))
             if epoch + 1 == spec.train.epochs:
                 break
             if checkpoints and (not go_on or checkpoints.due(epoch + 1)):
@@ -218,7 +219,7 @@ def _train_epoch(
         row[f"log_{name}"] = torch.stack(series).double().mean().item()
     if len(pseudo) == len(losses):
         index, labels = map(torch.cat, zip(*pseudo, strict=True))
-        row |= _noise_columns(labels, task.y[index], task)
+        row |= _noise_columns(labels, index, task)
     return row
 
 
@@ -227,39 +228,48 @@ def _fit(method: Method[Any], loader: Loader, task: Task) -> Outcome:
     """The run of a method without gradient: one fit, one evaluation, one row."""
     torch.manual_seed(stream_seed(loader.seed, "method", 0))
     pseudo = method.fit(loader)
-    row = {} if pseudo is None else _noise_columns(pseudo, task.y, task)
+    row = {} if pseudo is None else _noise_columns(pseudo, torch.arange(len(task.x)), task)
     row |= evaluate(method, task)
     curves = {name: np.asarray([value]) for name, value in sorted(row.items())}
     return Outcome(summarise(curves, task), curves, (), 0.0, method)
 
 
-def _noise_columns(pseudo: Tensor, y: Tensor, task: Task) -> dict[str, float]:
-    """Noise rates of pseudo labels [N] against true labels [N].
+def _noise_columns(pseudo: Tensor, index: Tensor, task: Task) -> dict[str, float]:
+    """Noise rates of the pseudo labels [N] of the training rows `index` [N].
+
+    None where true labels are not known.
 
     Raises:
         ValueError: they are not one class a row.
     """
     num_classes = task.candidates.shape[1]
-    if pseudo.shape != y.shape:
+    if pseudo.shape != index.shape:
         shape = tuple(pseudo.shape)
-        raise ValueError(f"pseudo labels of shape {shape} for {len(y)} rows, not one a row")
+        raise ValueError(f"pseudo labels of shape {shape} for {len(index)} rows, not one a row")
     if not ((pseudo >= 0) & (pseudo < num_classes)).all():
         raise ValueError(f"pseudo labels must be one of the classes 0..{num_classes - 1} a row")
-    wrong, disagreeing = noise_rates(pseudo, y, num_classes)
+    if task.true_labels is None:
+        return {}
+    wrong, disagreeing = noise_rates(pseudo, task.true_labels[index], num_classes)
     return {"class_noise": wrong, "pairwise_noise": disagreeing}
 
 
 def summarise(curves: Curves, task: Task) -> Result:
-    """A run's summaries: its accuracy under every selection rule, and its last noise rates."""
+    """A run's summaries: its accuracy under every selection rule, and its last noise rates.
+
+    Without test rows, the hold-out's criteria in the place of accuracy.
+    """
     accuracy, epochs = choose(curves)
+    criteria = CRITERIA if len(task.holdout_x) and not len(task.test_x) else ()
     return Result(
         accuracy=accuracy,
         epoch=epochs,
         class_accuracy={
             metric: under_rules(curves[column], epochs)
-            for metric in METRICS
-            if metric != "accuracy" and (column := column_of(metric)) in curves
+            for metric in CLASS_METRICS
+            if (column := column_of(metric)) in curves
         },
+        criteria={criterion: under_rules(curves[criterion], epochs) for criterion in criteria},
         extra={
             name.removeprefix(EXTRA): last_epochs(values)
             for name, values in curves.items()
