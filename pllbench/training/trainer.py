@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from pllbench.results.metrics import CLASS_METRICS, CRITERIA, column_of
 from pllbench.results.model_selection import choose, last_epochs, under_rules
 from pllbench.results.records import Result
 from pllbench.seeds import stream_seed
-from pllbench.spec import RunSpec
+from pllbench.spec import RunSpec, TrainSpec
 from pllbench.training.checkpoints import Checkpoints, State
 from pllbench.training.evaluation import EXTRA, evaluate, noise_rates
 from pllbench.training.loader import Loader
@@ -152,15 +153,19 @@ def build_method(spec: RunSpec, cls: type[Method[Any]], task: Task) -> Method[An
     device = task.x.device
     shape, num_classes = tuple(task.x.shape[1:]), task.candidates.shape[1]
 
-    def network() -> Network:
-        return make_network(spec.train, shape, num_classes).to(device)
-
+    network = partial(_network_on, device, spec.train, shape, num_classes)  # it can be pickled
     problem = Problem(task.candidates, spec.train.epochs, network, shape)
     method = cls(problem, cls.hparams_type.parse(spec.hparams)).to(device)
     task.views.require(method.views)
     if spec.train.compile:
         compile_encoders(method)
     return method
+
+
+def _network_on(
+    device: torch.device, train: TrainSpec, shape: tuple[int, ...], num_classes: int
+) -> Network:
+    return make_network(train, shape, num_classes).to(device)
 
 
 def _restore(state: State, method: Method[Any], optimizer: SGD, checkpoints: Checkpoints) -> None:
