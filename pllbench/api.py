@@ -11,6 +11,8 @@ from pllbench.grid.plan import PlannedRun, Selection, known_variants, plan
 from pllbench.grid.protocol import Protocol
 from pllbench.reports import paired_tests, published, reproduction
 from pllbench.reports.aggregate import Shown, build_metric_table
+from pllbench.reports.choice import choose_methods, report_choices
+from pllbench.reports.groups import planned_groups, recorded_groups, split_by_origin
 from pllbench.reports.published import Published
 from pllbench.reports.report import Report
 from pllbench.reports.selection_rules import report_rules
@@ -18,7 +20,7 @@ from pllbench.reports.table import Table
 from pllbench.results import records
 from pllbench.results.curves import Curves, read_curves
 from pllbench.results.filter import Filter, is_planned, planned_runs
-from pllbench.results.metrics import DEFAULT_METRIC, Metric
+from pllbench.results.metrics import DEFAULT_METRIC, Criterion, Metric
 from pllbench.results.model_selection import DEFAULT_RULE, RULES, Select
 from pllbench.results.records import Record
 from pllbench.results.status import Status, folder_status, selection_status
@@ -143,6 +145,12 @@ class Results:
         Raises:
             ValueError: there is nothing to show.
         """
+        self._require_runs()
+        benchmark, shown = self.selection.benchmark, Shown(select, tuple(metrics))
+        return build_metric_table(self.records, self.protocol, shown, self.planned, benchmark)
+
+    def _require_runs(self) -> None:
+        """Raise ValueError if there is nothing to show."""
         if not self.records:
             raise FieldError("results", "no records there; is it another folder?", self._where)
         if self.planned is not None and not self.finished:
@@ -150,8 +158,6 @@ class Results:
                 f"{self._where}: none of the {len(self.planned)} runs of this selection is done "
                 f"({len(self.records)} other records)"
             )
-        benchmark, shown = self.selection.benchmark, Shown(select, tuple(metrics))
-        return build_metric_table(self.records, self.protocol, shown, self.planned, benchmark)
 
     def rules(self, metric: Metric = DEFAULT_METRIC) -> Report:
         """The selection rules side by side, for one metric.
@@ -173,6 +179,22 @@ class Results:
         """
         table = self.table(select, (metric,))
         return paired_tests.report_tests(paired_tests.paired_tests(table, method), table)
+
+    def choose(self, criterion: Criterion = "covering_rate") -> Report:
+        """Which method and epoch the candidate sets of the hold-out pick, without true labels.
+
+        Raises:
+            ValueError: there is nothing to choose from, or no run has a hold-out.
+        """
+        self._require_runs()
+        runs = {record.run_id: record for record in self.finished}
+        groups = (
+            recorded_groups(runs, self.protocol)
+            if self.planned is None
+            else planned_groups(runs, self.planned)
+        )
+        groups = split_by_origin(groups, self.planned or ())
+        return report_choices(choose_methods(groups, self.curves(), criterion))
 
     def compare(self, rules: Sequence[Select] = REPRODUCTION) -> Report:
         """Our numbers beside the paper's; without a selection, for each of the paper's tables.

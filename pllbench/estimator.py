@@ -3,7 +3,7 @@
 Letters in shape comments: N training instances, M rows, C classes, D features.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,11 +14,11 @@ from pydantic import ValidationError
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 from torch import Tensor
 
-from pllbench.candidates.forms import as_candidates
+from pllbench.candidates.disambiguation import disambiguated
+from pllbench.candidates.forms import aligned_candidates, as_candidates
 from pllbench.candidates.processes import Candidates
 from pllbench.data.catalogue import DatasetInfo
 from pllbench.data.readers.base import Dataset, require_classes
@@ -26,9 +26,16 @@ from pllbench.data.readers.custom import as_rows
 from pllbench.grid.protocol import Setting
 from pllbench.grid.single import single_run
 from pllbench.spec import Kind, RunSpec
-from pllbench.training.alone import alone
-from pllbench.training.model import fit_model, read_model, restricted, write_model
-from pllbench.validation import FieldError, one_line
+from pllbench.training.alone import alone, shown_epochs
+from pllbench.training.model import (
+    Model,
+    fit_model,
+    read_model,
+    restricted,
+    rows_digest,
+    write_model,
+)
+from pllbench.validation import FieldError, one_line, plain_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,6 +59,8 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
     Attributes:
         method: a method or variant, as `pllbench list methods` and `variants` name them.
         epochs: length of training.
+        stop_after: stop after so many epochs, with the schedules of the whole length, as at the
+            epoch that `pllbench choose` names; None for all.
         network: encoder, as `pllbench list networks` names it.
         hparams: hyperparameters of the method, by name.
         train: further train settings, such as `lr` and `batch_size`.
@@ -59,6 +68,8 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         kind: `tabular`, `text`, `image` or `digits`; by the shape of the rows where None.
         random_state: seed of initialisation, order and views.
         device: `auto` (a GPU where there is one), `cpu` or `cuda`.
+        verbose: show the epochs of the training on standard error.
+        kind_: that of the rows it was trained on.
         classes_: [C], what the columns of candidate sets stand for.
         confidence_: [N, C], what the method believes of each training row.
         curves_: per-epoch columns of the training, such as `loss`; empty after `load`.
@@ -70,6 +81,7 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         method: str = "proden",
         *,
         epochs: int | None = None,
+        stop_after: int | None = None,
         network: str | None = None,
         hparams: Mapping[str, Any] | None = None,
         train: Mapping[str, Any] | None = None,
@@ -77,9 +89,11 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         kind: Kind | None = None,
         random_state: int | np.random.RandomState | None = None,
         device: str = "auto",
+        verbose: bool = False,
     ) -> None:
         self.method = method
         self.epochs = epochs
+        self.stop_after = stop_after
         self.network = network
         self.hparams = hparams
         self.train = train
@@ -87,6 +101,7 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         self.kind = kind
         self.random_state = random_state
         self.device = device
+        self.verbose = verbose
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()
@@ -117,20 +132,23 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         """
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
-        candidates, classes = _candidate_sets(y)
+        candidates, classes = as_candidates(y)
         rows, kind = self._rows(X, reset=True)
         check_consistent_length(X, candidates)
         require_classes(len(classes), "candidate sets")
-        info = DatasetInfo("X", "X", kind, "fixed", real_candidates=True, labelled=False)
+        info = DatasetInfo("these rows", "", kind, "fixed", real_candidates=True, labelled=False)
         sets = torch.from_numpy(np.ascontiguousarray(candidates))
         dataset = Dataset(info, rows, None, len(classes), sets, num_train=len(rows))
-        spec = self._spec(info)
-        with alone():
-            self._model = fit_model(spec, dataset, _device(self.device))
-        self._candidates = candidates
-        self.classes_ = classes
-        self.confidence_ = self._model.confidence.numpy()
-        self.curves_ = dict(self._model.curves)
+        spec, last = self._spec(info), self.stop_after
+        if last is not None and not 1 <= last <= spec.train.epochs:
+            raise FieldError("stop_after", f"must be from 1 to {spec.train.epochs}", last)
+        with (
+            alone(),
+            shown_epochs(self.method, last or spec.train.epochs, on=self.verbose) as on_epoch,
+        ):
+            device = _device(self.device)
+            model = fit_model(spec, dataset, device, on_epoch=on_epoch, stop_after=last)
+        self._take(model, candidates, classes, rows_digest(rows, candidates))
         return self
 
     def predict_proba(self, X: Any) -> Array:  # noqa: N803
@@ -164,8 +182,9 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
     def disambiguate(self, X: Any = None, y: Any = None) -> "pd.DataFrame":  # noqa: N803
         """Which candidate of each row is the true label: of the training rows, or of others.
 
-        Of training rows `confidence_` decides. Of other rows with candidate sets `y`, in any form
-        that `fit` takes, it is the class probabilities among the candidates.
+        Of training rows `confidence_` decides, also where all of them are given again. Of other
+        rows with candidate sets `y`, in any form that `fit` takes, it is the class probabilities
+        among the candidates.
 
         Returns:
             A row for each row: `candidates` (a tuple), `label` (of the highest confidence, a
@@ -174,25 +193,31 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         """
         check_is_fitted(self)
         if X is None:
-            return self._disambiguated(self._candidates, self.confidence_)
-        candidates = self._aligned(y)
+            return disambiguated(self._candidates, self.confidence_, self.classes_)
+        candidates = aligned_candidates(y, self.classes_)
         check_consistent_length(X, candidates)
+        rows, _ = self._rows(X, reset=False)
+        if rows_digest(rows, candidates) == self._digest:
+            return disambiguated(self._candidates, self.confidence_, self.classes_)
         probabilities = torch.from_numpy(self.predict_proba(X))
         confidence = restricted(probabilities, torch.from_numpy(candidates)).numpy()
-        return self._disambiguated(candidates, confidence)
+        return disambiguated(candidates, confidence, self.classes_)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted classifier to a file; it holds numbers and text, no code.
 
         Raises:
-            ValueError: it is fitted to classes that are neither text nor numbers.
             OSError: the file cannot be written.
         """
         check_is_fitted(self)
+        params = self.get_params(deep=False) | {"random_state": self._model.spec.seed}
+        names = getattr(self, "feature_names_in_", None)
         extra = {
-            "params": _plain(self.get_params(deep=False) | {"random_state": self._model.spec.seed}),
+            "params": plain_values(params),
             "classes": self.classes_.tolist(),
-            "features": self._features(),
+            "num_features": self.n_features_in_,
+            "feature_names": None if names is None else names.tolist(),
+            "digest": self._digest,
         }
         write_model(Path(path), self._model, extra)
 
@@ -204,30 +229,29 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
             ValueError: it is none, damaged, or of a method or version that is not installed.
         """
         model, extra = read_model(Path(path), _device(device))
-        found = cls(**extra["params"])
-        found.device = device
-        found._model = model
-        found._candidates = model.task.candidates.cpu().numpy()
-        found.classes_ = np.array(extra["classes"])
-        found.confidence_ = model.confidence.numpy()
-        found.curves_ = {}
-        for name, value in extra["features"].items():
-            setattr(
-                found, name, np.array(value, dtype=object) if isinstance(value, list) else value
-            )
+        found = cls(**extra["params"] | {"device": device})
+        found.n_features_in_ = extra["num_features"]
+        if extra["feature_names"] is not None:
+            found.feature_names_in_ = np.array(extra["feature_names"], dtype=object)
+        candidates = model.task.candidates.cpu().numpy()
+        found._take(model, candidates, np.array(extra["classes"]), extra["digest"])
         return found
 
-    def _features(self) -> dict[str, Any]:
-        """What is known of the columns of X, as plain values."""
-        found: dict[str, Any] = {"n_features_in_": self.n_features_in_}
-        if hasattr(self, "feature_names_in_"):
-            found["feature_names_in_"] = [str(name) for name in self.feature_names_in_]
-        return found
+    def _take(self, model: Model, candidates: Candidates, classes: Array, digest: str) -> None:
+        """Become the classifier that has trained a model; `digest` is that of its rows and sets."""
+        self._model = model
+        self._candidates = candidates
+        self._digest = digest
+        self.classes_ = classes
+        self.kind_ = model.task.views.kind
+        self.confidence_ = model.confidence.numpy()
+        self.curves_ = dict(model.curves)
 
     def _rows(self, X: Any, *, reset: bool) -> tuple[Tensor, Kind]:  # noqa: N803
         """Rows as data sets have them, and their kind; what does not fit is refused."""
         values = validate_data(self, X, reset=reset, dtype=None, allow_nd=True)
-        kind = self.kind or ("tabular" if values.ndim == 2 else "image")
+        by_shape: Kind = "tabular" if values.ndim == 2 else "image"
+        kind = (self.kind or by_shape) if reset else self.kind_
         if values.ndim == 2 and values.dtype.kind not in "biuf":
             values = values.astype(np.float64)
         return as_rows(values, kind, "X"), kind
@@ -236,49 +260,17 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         """The run that the parameters ask for."""
         named = {"epochs": self.epochs, "network": self.network}
         train = {key: value for key, value in named.items() if value is not None}
-        options = {"train": {**(self.train or {}), **train}, "views": self.views or {}}
+        options = {
+            "train": {**(self.train or {}), **train},
+            "views": self.views or {},
+            "hparams": self.hparams or {},
+        }
         try:
-            setting = Setting.parse(_plain(options | {"hparams": self.hparams or {}}))
+            setting = Setting.parse(plain_values(options))
         except ValidationError as error:
             raise ValueError(one_line(error, "PartialLabelClassifier", Setting)) from error
         spec = single_run(self.method, info, setting)
-        seed = self.random_state
-        if not isinstance(seed, int | np.integer):
-            seed = check_random_state(seed).randint(LARGEST_SEED)
-        if seed < 0:
-            raise FieldError("random_state", "must not be negative", seed)
-        return spec.model_copy(update={"seed": int(seed)})
-
-    def _aligned(self, given: Any) -> Candidates:
-        """Candidate sets [M, C] with the columns of `classes_`."""
-        candidates, classes = _candidate_sets(given)
-        places = {label: column for column, label in enumerate(self.classes_.tolist())}
-        aligned = np.zeros((len(candidates), len(places)), dtype=np.bool_)
-        for column, label in enumerate(classes.tolist()):
-            if label in places:
-                aligned[:, places[label]] = candidates[:, column]
-            elif candidates[:, column].any():
-                raise ValueError(f"candidate sets: class {label!r} was not among those of fit")
-        return aligned
-
-    def _disambiguated(self, candidates: Candidates, confidence: Array) -> "pd.DataFrame":
-        import pandas as pd
-
-        order = np.argsort(-confidence, axis=1, kind="stable")
-        best, second = order[:, 0], order[:, 1]
-        names = self.classes_.astype(object)
-        next_best = [
-            names[k] if weights[k] > 0 else None
-            for weights, k in zip(confidence, second, strict=True)
-        ]
-        return pd.DataFrame(
-            {
-                "candidates": [tuple(names[row]) for row in candidates],
-                "label": self.classes_[best],
-                "confidence": confidence.max(axis=1),
-                "second": pd.Series(next_best, dtype=object),
-            }
-        )
+        return spec.model_copy(update={"seed": _seed(self.random_state)})
 
 
 def covering_rate_scorer(estimator: Any, X: Any, y: Any) -> float:  # noqa: N803
@@ -291,28 +283,20 @@ def covering_rate_scorer(estimator: Any, X: Any, y: Any) -> float:  # noqa: N803
         X: rows.
         y: their candidate sets, in any form that `PartialLabelClassifier.fit` takes.
     """
-    candidates, classes = _candidate_sets(y)
+    candidates, classes = as_candidates(y)
     predicted = estimator.predict(X)
     check_consistent_length(predicted, candidates)
     inside: Candidates = candidates & (np.asarray(predicted)[:, None] == classes)
     return float(inside.any(axis=1).mean())
 
 
-def _candidate_sets(given: Any) -> tuple[Candidates, Array]:
-    """Candidate sets [N, C] and their classes [C]; raises as `as_candidates`."""
-    candidates, classes = as_candidates(given)
-    if classes.dtype.kind == "f":  # of labels; numbers that are measured are no classes
-        check_classification_targets(classes)
-    return candidates, classes
-
-
-def _plain(value: Any) -> Any:
-    """A value as JSON has it: NumPy's scalars as Python's, tuples as lists."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
-    if isinstance(value, Iterable) and not isinstance(value, str):
-        return [_plain(one) for one in value]
-    return value.item() if isinstance(value, np.generic) else value
+def _seed(random_state: Any) -> int:
+    """A number as it is, else one that is drawn."""
+    if not isinstance(random_state, int | np.integer):
+        return int(check_random_state(random_state).randint(LARGEST_SEED))
+    if random_state < 0:
+        raise FieldError("random_state", "must not be negative", random_state)
+    return int(random_state)
 
 
 def _device(name: str) -> torch.device:

@@ -158,7 +158,7 @@ def test_other_rows_are_disambiguated_by_their_probabilities() -> None:
     ]
     assert found.confidence[0] == pytest.approx(p[0, 1:].max() / p[0, 1:].sum())
     assert found.second[1] is None
-    with pytest.raises(ValueError, match="class 'dog' was not among those of fit"):
+    with pytest.raises(ValueError, match="class 'dog' is not known"):
         named.disambiguate(rows[:1], [{"ant", "dog"}])
 
 
@@ -263,7 +263,7 @@ def test_images(shape: tuple[int, ...], tmp_path: Path) -> None:
         ({}, SETS[:5], "inconsistent numbers of samples"),
         ({}, SETS[:, :1] | True, "1 classes, must be from 2"),
         ({}, np.where(SETS, 1, 2), "must be 0 or 1"),
-        ({}, X[:, 0], "Unknown label type: continuous"),
+        ({}, X[:, 0], "Unknown label type: fractional numbers"),
         ({}, [set()] * NUM_ROWS, "row 0 has no candidate"),
     ],
 )

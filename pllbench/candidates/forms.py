@@ -46,6 +46,23 @@ def as_candidates(given: Any) -> tuple[Candidates, Classes]:
     return _of_matrix(values, np.arange(values.shape[1]))
 
 
+def aligned_candidates(given: Any, classes: Classes) -> Candidates:
+    """Candidate sets [N, C] in any of these forms, with the columns of `classes` [C].
+
+    Raises:
+        ValueError: as `as_candidates`; or a candidate is none of these classes.
+    """
+    candidates, found = as_candidates(given)
+    places = {label: column for column, label in enumerate(classes.tolist())}
+    aligned = np.zeros((len(candidates), len(places)), dtype=np.bool_)
+    for column, label in enumerate(found.tolist()):
+        if label in places:
+            aligned[:, places[label]] = candidates[:, column]
+        elif candidates[:, column].any():
+            raise ValueError(f"candidate sets: class {label!r} is not known")
+    return aligned
+
+
 def _are_sets(given: Any) -> bool:
     vector = isinstance(given, Sequence) or getattr(given, "ndim", None) == 1
     return vector and any(isinstance(row, set | frozenset) for row in given)
@@ -98,8 +115,9 @@ def _of_labels(labels: npt.NDArray[Any]) -> tuple[Candidates, Classes]:
     missing = np.array([label is None or label != label for label in labels], dtype=np.bool_)
     if missing.any():
         raise ValueError(f"candidate sets: row {missing.argmax()} has no candidate")
-    if labels.dtype.kind == "f" and np.isinf(labels).any():
-        raise ValueError(f"candidate sets: row {np.isinf(labels).argmax()} contains infinity")
+    if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
+        reason = "Unknown label type: fractional numbers are no classes"  # begins as scikit-learn's
+        raise ValueError(f"candidate sets: {reason}")
     classes, columns = np.unique(labels, return_inverse=True)
     return np.eye(len(classes), dtype=np.bool_)[columns], classes
 

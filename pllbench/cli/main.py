@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from pllbench.cli.check import check
+from pllbench.cli.choose import choose
 from pllbench.cli.console import (
     INTERRUPTED,
     OK,
@@ -18,8 +19,11 @@ from pllbench.cli.console import (
     write,
 )
 from pllbench.cli.data import data
+from pllbench.cli.disambiguate import disambiguate
+from pllbench.cli.fit import fit
 from pllbench.cli.list import list_
 from pllbench.cli.plot import plot
+from pllbench.cli.predict import predict
 from pllbench.cli.run import run
 from pllbench.cli.selection import with_selection
 from pllbench.cli.status import status
@@ -58,6 +62,10 @@ app.command()(with_selection(table))
 app.command()(with_selection(plot))
 app.command("list")(list_)
 app.command()(data)
+app.command()(with_selection(choose, without=("benchmark", "datasets")))
+app.command()(fit)
+app.command()(predict)
+app.command()(disambiguate)
 app.command()(check)
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pllbench.cli.progress import Display
     from pllbench.grid.plan import PlannedRun
     from pllbench.runner.engine import Engine
+    from pllbench.runner.run_grid import GridSummary
 
 Device = Literal["auto", "cpu", "cuda"]
 EngineName = Literal["local", "ray"]
@@ -88,12 +89,17 @@ def run(
         return
     display = Display(TolerantConsole(stderr=True))
     options = RunOptions(results[0], data_dir, device, noisy_candidates, checkpoint_every, stale)
-    with open_engine(where) as executing, _interruptible(executing, display):
+    with open_engine(where) as executing, interruptible(executing, display):
         summary = api.run(planned, executing, options, display)
     if summary.done or summary.skipped:
         from pllbench.reports.report import report_table
 
         show_report(report_table(flags.load(results).table()))
+    conclude(summary)
+
+
+def conclude(summary: "GridSummary") -> None:
+    """Say what became of a grid, and end with exit code `FAILED` or `INTERRUPTED` if it did."""
     for failed, reason in summary.failed:
         print_error(f"failed: {failed.title}: {reason}")
     print_error(
@@ -107,7 +113,7 @@ def run(
 
 
 @contextmanager
-def _interruptible(engine: "Engine", display: "Display") -> Iterator[None]:
+def interruptible(engine: "Engine", display: "Display") -> Iterator[None]:
     """The first Ctrl-C asks the engine to stop, the second raises KeyboardInterrupt."""
 
     def on_signal(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - signal's

@@ -4,6 +4,7 @@ Letters in shape comments: n training rows, C classes, D features.
 """
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from pllbench.candidates.annotations import sets_of_votes
@@ -36,6 +37,26 @@ def unpruned_sets(
     y = dataset.y[rows].numpy()
     truth = TrueLabels(y, dataset.num_classes, dataset.info.superclasses, logits)
     return generate(truth, sets.process, seed)
+
+
+def given_sets(dataset: Dataset, rule: str | None, seed: int) -> tuple[Tensor, Candidates]:
+    """Rows [N, ...] to train on, and the candidate sets [N, C] that they come with.
+
+    They are all rows, or the training rows of a fixed split.
+
+    Args:
+        dataset: the data set.
+        rule: how annotators' labels become sets; None where there are none.
+        seed: of what the rule draws.
+
+    Raises:
+        ValueError: it comes without candidate sets.
+    """
+    if not dataset.info.real_candidates:
+        where = dataset.info.path or dataset.info.name
+        raise ValueError(f"{where}: comes without candidate sets, which only `run` generates")
+    rows = torch.arange(len(dataset.x))[: dataset.num_train]
+    return dataset.x[rows], unpruned_sets(dataset, rows, SetsSpec(annotations=rule), seed)
 
 
 def pruned_sets(

@@ -1,10 +1,14 @@
 """Training in the caller's own process, where other threads may train as well."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import torch
+from rich.console import Console
+from rich.progress import Progress as Bar
+
+from pllbench.training.trainer import Progress
 
 _lock = threading.Lock()
 
@@ -22,3 +26,16 @@ def alone() -> Iterator[None]:
             yield
         finally:
             torch.set_num_threads(num_threads)
+
+
+@contextmanager
+def shown_epochs(name: str, epochs: int, *, on: bool) -> Iterator[Callable[[Progress], bool]]:
+    """A function to be called after every epoch, which moves a bar on standard error if `on`."""
+    with Bar(console=Console(stderr=True), disable=not on) as bar:
+        task = bar.add_task(name, total=epochs)
+
+        def on_epoch(progress: Progress) -> bool:
+            bar.update(task, completed=progress.epoch + 1)
+            return True
+
+        yield on_epoch

@@ -3,17 +3,20 @@
 Letters in shape comments: N training instances, M rows, C classes.
 """
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from io import BytesIO
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import torch
 from pydantic import ValidationError
 from torch import Tensor
 
 from pllbench.candidates.audit import audit_candidates
+from pllbench.candidates.processes import Candidates
 from pllbench.data.readers.base import Dataset
 from pllbench.method import Method
 from pllbench.registry import load_method
@@ -68,11 +71,13 @@ def fit_model(
     spec: RunSpec,
     dataset: Dataset,
     device: torch.device,
+    *,
     on_epoch: Callable[[Progress], bool] = lambda _: True,
+    stop_after: int | None = None,
 ) -> Model:
-    """The model of a run on the training rows of a data set; raises what data and trainer raise."""
-    task = make_task(spec, dataset, device, noisy=True)
-    outcome = train(spec, load_method(spec.method), task, on_epoch=on_epoch)
+    """The model of a run on the training rows of a data set; options and errors as of `train`."""
+    task, cls = make_task(spec, dataset, device, noisy=True), load_method(spec.method)
+    outcome = train(spec, cls, task, on_epoch=on_epoch, stop_after=stop_after)
     confidence = _confidence(outcome.method, task)
     return Model(spec, outcome.method, _without_rows(task), confidence, outcome.curves)
 
@@ -85,6 +90,14 @@ def restricted(probabilities: Tensor, candidates: Tensor) -> Tensor:
     inside = probabilities * candidates
     inside = torch.where(inside.sum(1, keepdim=True) > 0, inside, candidates.to(inside.dtype))
     return inside / inside.sum(1, keepdim=True)
+
+
+def rows_digest(x: Tensor, candidates: Candidates) -> str:
+    """Equal for equal rows x [N, ...] with equal candidate sets [N, C]."""
+    content = hashlib.sha256(f"{x.dtype}{tuple(x.shape)}{candidates.shape}".encode())
+    content.update(x.numpy().tobytes())
+    content.update(np.packbits(candidates).tobytes())
+    return content.hexdigest()
 
 
 @torch.no_grad()

@@ -76,6 +76,7 @@ def train(
     *,
     checkpoints: Checkpoints | None = None,
     on_epoch: Callable[[Progress], bool] = lambda _: True,
+    stop_after: int | None = None,
 ) -> Outcome:
     """Train a method to the end of its run, from its checkpoint where there is one.
 
@@ -87,6 +88,7 @@ def train(
         task: its tensors; they decide the device.
         checkpoints: where state is kept between epochs; None keeps none.
         on_epoch: called after every epoch; False asks to stop.
+        stop_after: end after so many epochs, with the schedules of the whole run; None for all.
 
     Raises:
         FloatingPointError: a loss was not finite, or scores were none (`evaluate`); it says when.
@@ -123,7 +125,7 @@ def train(
             row |= evaluate(method, task)
             _append(columns, row, epoch)
             go_on = on_epoch(Progress(epoch, row.get("accuracy")))
-            if epoch + 1 == spec.train.epochs:
+            if epoch + 1 in (spec.train.epochs, stop_after):
                 break
             if checkpoints and (not go_on or checkpoints.due(epoch + 1)):
                 checkpoints.save(

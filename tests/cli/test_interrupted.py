@@ -15,7 +15,7 @@ import pytest
 from rich.console import Console
 
 from pllbench.cli.progress import Display
-from pllbench.cli.run import _interruptible
+from pllbench.cli.run import interruptible
 from pllbench.runner.job import Job, RunOptions
 from pllbench.runner.run_grid import GridSummary, run_grid
 from tests.commands import broken, on_lost, pllbench, same, stored
@@ -167,7 +167,7 @@ def run_interruptibly(
 
     output, engine = io.StringIO(), InlineEngine(before=interrupt)
     display = Display(Console(file=output, width=300))
-    with _interruptible(engine, display):
+    with interruptible(engine, display):
         summary = run_grid(plan_lost(*methods, seeds=(0, 1)), engine, options, display)
     return summary, output.getvalue().splitlines()
 

@@ -69,6 +69,23 @@ def read_npz(info: DatasetInfo, path: Path) -> Dataset:
     return replace(dataset, votes=votes_of(dataset, *annotated)) if annotated else dataset
 
 
+def read_rows(path: Path, kind: Kind) -> Array:
+    """The rows of a .npz file alone, [N, ...]: what a trained model predicts.
+
+    Raises:
+        ValueError: no such file, or no rows of this kind in it.
+    """
+    if not path.is_file():
+        raise ValueError(f"{path}: no such file")
+    if path.suffix != ".npz":
+        raise ValueError(f"{path}: rows to predict are the array `x` of a .npz file")
+    arrays = load_npz(path)
+    if "x" not in arrays:
+        raise ValueError(f"{path}: no array `x` in it")
+    rows: Array = as_rows(arrays["x"], kind, f"{path}: `x`").numpy()
+    return rows
+
+
 def load_npz(path: Path) -> dict[str, Array]:
     """All arrays of a file.
 
