@@ -11,6 +11,7 @@ from pllbench.cli.run import Device, conclude, interruptible
 from pllbench.cli.selection import DataDir, Json, ResultsDir, SelectionFlags
 from pllbench.data.custom import find_dataset
 from pllbench.results.metrics import Criterion
+from pllbench.validation import FieldError
 
 HOLDOUT = 0.2
 """Share of the training rows kept aside, where test rows with true labels are no hold-out."""
@@ -45,8 +46,10 @@ def choose(
     from pllbench.runner.open_engine import EngineOptions, open_engine
 
     flags = replace(flags, datasets=[data])
-    if flags.holdout is None and find_dataset(data).labelled:
-        flags = replace(flags, holdout=HOLDOUT)
+    if find_dataset(data).labelled:
+        flags = replace(flags, holdout=HOLDOUT if flags.holdout is None else flags.holdout)
+        if flags.holdout == 0:
+            raise FieldError("holdout", "without one nothing can be chosen without true labels", 0)
     planned, display = flags.planned(), Display(TolerantConsole(stderr=True))
     options = RunOptions(results, data_dir, device, noisy=True)
     where = EngineOptions("local", device, jobs)

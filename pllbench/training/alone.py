@@ -30,12 +30,17 @@ def alone() -> Iterator[None]:
 
 @contextmanager
 def shown_epochs(name: str, epochs: int, *, on: bool) -> Iterator[Callable[[Progress], bool]]:
-    """A function to be called after every epoch, which moves a bar on standard error if `on`."""
-    with Bar(console=Console(stderr=True), disable=not on) as bar:
-        task = bar.add_task(name, total=epochs)
+    """A function to be called after every epoch; if `on`, it moves a bar on a terminal's stderr."""
+    console = Console(stderr=True)
+    bar = Bar(console=console, disable=not (on and console.is_terminal))
+    task = bar.add_task(name, total=epochs)
 
-        def on_epoch(progress: Progress) -> bool:
-            bar.update(task, completed=progress.epoch + 1)
-            return True
+    def on_epoch(progress: Progress) -> bool:
+        bar.start()  # what fails before the first epoch shows none
+        bar.update(task, completed=progress.epoch + 1)
+        return True
 
+    try:
         yield on_epoch
+    finally:
+        bar.stop()
