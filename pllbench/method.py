@@ -342,6 +342,14 @@ class Method(nn.Module, ABC, Generic[H]):
         """
         return {"": self.predict(x), **self.extra_predictions(x)}
 
+    def training_confidence(self) -> Tensor | None:
+        """What it believes of the training rows after training: weights of the classes, [N, C].
+
+        The weights of a row sum to 1. None where it keeps none: then its predictions of these rows,
+        restricted to their candidates, stand for them.
+        """
+        return None
+
     def fit(self, train: TrainView) -> Tensor | None:
         """Called once, where `gradient` is False: see `FittedMethod`."""
         raise NotImplementedError(f"{type(self).__name__} is trained in steps")

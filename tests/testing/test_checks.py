@@ -218,7 +218,9 @@ def as_feature(task: Task) -> Task:
 
 def as_order(task: Task) -> Task:
     order = task.y.argsort(stable=True)
-    return replace(task, x=task.x[order], candidates=task.candidates[order], y=task.y[order])
+    return replace(
+        task, x=task.x[order], candidates=task.candidates[order], true_labels=task.y[order]
+    )
 
 
 @pytest.mark.parametrize("leak", [as_candidates, as_feature, as_order])
