@@ -29,7 +29,7 @@ from pllbench.runner.device import resolve_device
 from pllbench.spec import Kind, RunSpec
 from pllbench.training.alone import alone, shown_epochs
 from pllbench.training.model import (
-    Model,
+    TrainedModel,
     TrainingRows,
     fit_model,
     pack_model,
@@ -258,7 +258,7 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
             found.confidence_ = extra["confidence"].numpy()
         return found
 
-    def _take(self, model: Model, classes: Array) -> None:
+    def _take(self, model: TrainedModel, classes: Array) -> None:
         """Predict with a model; nothing is known of its training."""
         self._model = model
         self._training = None

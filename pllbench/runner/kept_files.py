@@ -16,7 +16,7 @@ from pllbench.method import Method
 from pllbench.results.kept import Kept
 from pllbench.spec import RunSpec
 from pllbench.training.evaluation import predictions
-from pllbench.training.model import Model, pack_model
+from pllbench.training.model import TrainedModel, pack_model
 from pllbench.training.task import Task
 
 
@@ -70,4 +70,4 @@ def _model(run: TrainedRun) -> bytes:
     """What `read_model` and `PartialLabelClassifier.load` read: no data, and no code."""
     num_classes = run.task.candidates.shape[1]
     classes = list(run.dataset.classes or range(num_classes))
-    return pack_model(Model(run.spec, run.method, run.task), {"classes": classes})
+    return pack_model(TrainedModel(run.spec, run.method, run.task), {"classes": classes})

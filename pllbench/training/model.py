@@ -32,12 +32,12 @@ from pllbench.views.scaling import Statistics
 
 CPU = torch.device("cpu")
 
-HEADER = b"pllbench model 1\n"
+MODEL_HEADER = b"pllbench model 1\n"
 """Begin of the file of a model, with the version of its layout."""
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class TrainedModel:
     """A trained method with what its predictions need.
 
     Attributes:
@@ -74,7 +74,7 @@ class Fitted:
         curves: per-epoch columns.
     """
 
-    model: Model
+    model: TrainedModel
     confidence: Tensor
     curves: Curves
 
@@ -91,7 +91,7 @@ def fit_model(
     task, cls = make_task(spec, dataset, device, noisy=True), load_method(spec.method)
     outcome = train(spec, cls, task, on_epoch=on_epoch, stop_after=stop_after)
     confidence = _confidence(outcome.method, task)
-    model = Model(spec, outcome.method, _without_rows(task))
+    model = TrainedModel(spec, outcome.method, _without_rows(task))
     return Fitted(model, confidence, outcome.curves)
 
 
@@ -144,7 +144,7 @@ def _without_rows(task: Task) -> Task:
     return Task(**values)
 
 
-def pack_model(model: Model, extra: Mapping[str, Any]) -> bytes:
+def pack_model(model: TrainedModel, extra: Mapping[str, Any]) -> bytes:
     """The file of a model and of further tensors, text, numbers, lists and dictionaries.
 
     It holds no code, and of the data no more than `extra` and the state of the method do.
@@ -164,10 +164,10 @@ def pack_model(model: Model, extra: Mapping[str, Any]) -> bytes:
     }
     buffer = BytesIO()
     torch.save(content, buffer)
-    return sealed(buffer.getvalue(), HEADER)
+    return sealed(buffer.getvalue(), MODEL_HEADER)
 
 
-def read_model(path: Path, device: torch.device = CPU) -> tuple[Model, dict[str, Any]]:
+def read_model(path: Path, device: torch.device = CPU) -> tuple[TrainedModel, dict[str, Any]]:
     """The model and the further values of a file of `pack_model`; no stored code is run.
 
     Raises:
@@ -191,7 +191,7 @@ def read_model(path: Path, device: torch.device = CPU) -> tuple[Model, dict[str,
             f"{path}: does not fit method {spec.method} any more ({reason})"
         ) from error
     method.epoch = content["epoch"]
-    return Model(spec, method, task), content["extra"]
+    return TrainedModel(spec, method, task), content["extra"]
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -199,12 +199,12 @@ def _read(path: Path) -> dict[str, Any]:
         file = path.read_bytes()
     except OSError as error:
         raise ValueError(f"{path}: not readable ({error.strerror})") from error
-    name = HEADER.rpartition(b" ")[0]
-    if file.startswith(name) and not file.startswith(HEADER):
+    name = MODEL_HEADER.rpartition(b" ")[0]
+    if file.startswith(name) and not file.startswith(MODEL_HEADER):
         version = file[len(name) :].partition(b"\n")[0].decode(errors="replace").strip()
         raise ValueError(f"{path}: a model of layout {version[:20]}, this version reads layout 1")
     try:
-        content = unsealed(file, HEADER)
+        content = unsealed(file, MODEL_HEADER)
         return cast("dict[str, Any]", torch.load(BytesIO(content), weights_only=True))
     except Exception as error:  # torch and pickle raise their own kinds
         reason = str(error).partition("\n")[0]

@@ -16,7 +16,14 @@ from pllbench.grid.single import single_run
 from pllbench.registry import load_method, method_entries
 from pllbench.training import model as model_file
 from pllbench.training.checkpoints import sealed
-from pllbench.training.model import HEADER, Fitted, fit_model, pack_model, read_model, restricted
+from pllbench.training.model import (
+    MODEL_HEADER,
+    Fitted,
+    fit_model,
+    pack_model,
+    read_model,
+    restricted,
+)
 from tests.factories import CPU, NUM_CLASSES, make_dataset
 
 INFO = DatasetInfo("X", "X", "tabular", "fixed", real_candidates=True, labelled=False)
@@ -89,7 +96,7 @@ def test_weights_of_candidates() -> None:
         (lambda file: file[:100], "not a model of pllbench (damaged)"),
         (lambda file: file[:900] + b"x" + file[901:], "not a model of pllbench (damaged)"),
         (lambda file: file.replace(b"model 1", b"model 2", 1), "of layout 2, this version reads"),
-        (lambda file: sealed(b"text", HEADER), "not a model of pllbench ("),
+        (lambda file: sealed(b"text", MODEL_HEADER), "not a model of pllbench ("),
         (sealed, "not a model of pllbench (damaged, or of another version)"),
     ],
 )
@@ -120,7 +127,7 @@ def test_stored_code_is_never_run(tmp_path: Path) -> None:
     buffer = BytesIO()
     torch.save({"spec": Evil()}, buffer)
     path = tmp_path / "evil.model"
-    path.write_bytes(sealed(buffer.getvalue(), HEADER))
+    path.write_bytes(sealed(buffer.getvalue(), MODEL_HEADER))
     with pytest.raises(ValueError, match="not a model of pllbench"):
         read_model(path, CPU)
     assert not (tmp_path / "run").exists()
@@ -159,6 +166,6 @@ def test_a_run_with_unknown_settings_is_of_another_version(tmp_path: Path) -> No
 
     buffer = BytesIO()
     torch.save(content, buffer)
-    path.write_bytes(sealed(buffer.getvalue(), HEADER))
+    path.write_bytes(sealed(buffer.getvalue(), MODEL_HEADER))
     with pytest.raises(ValueError, match=r"of another version of pllbench \(its run: .*'salt'"):
         read_model(path, CPU)

@@ -132,7 +132,8 @@ def test_a_fitted_method_has_criteria_of_its_one_epoch(dataset: Dataset) -> None
     share = task.holdout_candidates[:, 0].double().mean().item()
     assert outcome.result.criteria["covering_rate"]["last"] == share
     assert 0 < share < 1
-    assert told == [Progress(0, None)]
+    approximated = outcome.result.criteria["approximated_accuracy"]["last"]
+    assert told == [Progress(0, None, share, approximated)]
 
 
 def test_pseudo_labels_are_checked_without_labels_too(dataset: Dataset) -> None:
