@@ -74,6 +74,10 @@ def declarations(cls: AnyMethod) -> None:
     require(proper, f"views is {method.views!r}, not a tuple of roles")
     answer = method.restarts()
     require(isinstance(answer, bool), f"restarts() gives {answer!r}, not a bool")
+    weights = method.training_confidence()
+    if weights is not None:
+        proper = weights.shape == task.candidates.shape and bool((weights >= 0).all())
+        require(proper, "training_confidence gives no weights from 0 for each row and class")
 
 
 def steps(cls: AnyMethod) -> None:
