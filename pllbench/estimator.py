@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from pydantic import ValidationError
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -21,14 +20,14 @@ from pllbench.candidates.disambiguation import disambiguated
 from pllbench.candidates.forms import aligned_candidates, as_candidates
 from pllbench.candidates.processes import Candidates
 from pllbench.data.catalogue import DatasetInfo
-from pllbench.data.readers.base import Dataset, require_classes
+from pllbench.data.readers.base import Array, Dataset, require_classes
 from pllbench.data.readers.custom import as_rows
 from pllbench.grid.protocol import Setting
 from pllbench.grid.single import single_run
 from pllbench.spec import Kind, RunSpec
 from pllbench.training.alone import alone, shown_epochs
 from pllbench.training.model import (
-    Model,
+    TrainedModel,
     fit_model,
     read_model,
     restricted,
@@ -39,8 +38,6 @@ from pllbench.validation import FieldError, one_line, plain_values
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Array = npt.NDArray[Any]
 
 OPTIONS = ("hparams", "train", "views")
 """Parameters that are dictionaries: `hparams__tau` is the entry `tau` of `hparams`."""
@@ -237,7 +234,9 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         found._take(model, candidates, np.array(extra["classes"]), extra["digest"])
         return found
 
-    def _take(self, model: Model, candidates: Candidates, classes: Array, digest: str) -> None:
+    def _take(
+        self, model: TrainedModel, candidates: Candidates, classes: Array, digest: str
+    ) -> None:
         """Become the classifier that has trained a model; `digest` is that of its rows and sets."""
         self._model = model
         self._candidates = candidates

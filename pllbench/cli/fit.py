@@ -1,20 +1,19 @@
 """`pllbench fit`."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from pllbench.cli.console import print_error
 from pllbench.cli.parsing import annotation_setting, key_value
+from pllbench.cli.run import Device
 from pllbench.data.catalogue import DATASETS, DatasetInfo
 from pllbench.data.custom import custom_info
 from pllbench.validation import FieldError
 
-Device = Literal["auto", "cpu", "cuda"]
-
 Data = Annotated[Path, typer.Argument(help="Your own data: rows with candidate sets.")]
-Annotations = Annotated[
+AnnotationsFlag = Annotated[
     str | None,
     typer.Option(
         "--annotations", help="Sets of annotators' labels: union, votes=2, top=3, draws=3"
@@ -44,7 +43,7 @@ def fit(
         list[str] | None,
         typer.Option("--view", help="A view setting; may be repeated.", metavar="KEY=VALUE"),
     ] = None,
-    annotations: Annotations = None,
+    annotations: AnnotationsFlag = None,
     seed: Annotated[int, typer.Option("--seed", help="Of initialisation and order.", min=0)] = 0,
     device: Annotated[
         Device, typer.Option("--device", help="auto: a GPU if there is one.")

@@ -31,12 +31,12 @@ from pllbench.validation import one_line
 from pllbench.views.roles import Views
 from pllbench.views.scaling import Statistics
 
-HEADER = b"pllbench model 1\n"
+MODEL_HEADER = b"pllbench model 1\n"
 """Begin of the file of a model, with the version of its layout."""
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class TrainedModel:
     """A trained method with what its predictions need.
 
     Attributes:
@@ -74,12 +74,12 @@ def fit_model(
     *,
     on_epoch: Callable[[Progress], bool] = lambda _: True,
     stop_after: int | None = None,
-) -> Model:
+) -> TrainedModel:
     """The model of a run on the training rows of a data set; options and errors as of `train`."""
     task, cls = make_task(spec, dataset, device, noisy=True), load_method(spec.method)
     outcome = train(spec, cls, task, on_epoch=on_epoch, stop_after=stop_after)
     confidence = _confidence(outcome.method, task)
-    return Model(spec, outcome.method, _without_rows(task), confidence, outcome.curves)
+    return TrainedModel(spec, outcome.method, _without_rows(task), confidence, outcome.curves)
 
 
 def restricted(weights: Tensor, candidates: Tensor) -> Tensor:
@@ -122,7 +122,7 @@ def _without_rows(task: Task) -> Task:
     return Task(**values)
 
 
-def write_model(path: Path, model: Model, extra: Mapping[str, Any]) -> None:
+def write_model(path: Path, model: TrainedModel, extra: Mapping[str, Any]) -> None:
     """Store a model and further plain values: tensors, text, numbers, lists and dictionaries.
 
     Raises:
@@ -144,10 +144,10 @@ def write_model(path: Path, model: Model, extra: Mapping[str, Any]) -> None:
     }
     buffer = BytesIO()
     torch.save(content, buffer)
-    write_atomic(path, sealed(buffer.getvalue(), HEADER))
+    write_atomic(path, sealed(buffer.getvalue(), MODEL_HEADER))
 
 
-def read_model(path: Path, device: torch.device) -> tuple[Model, dict[str, Any]]:
+def read_model(path: Path, device: torch.device) -> tuple[TrainedModel, dict[str, Any]]:
     """The model and the further values that `write_model` has stored; no stored code is run.
 
     Raises:
@@ -171,7 +171,7 @@ def read_model(path: Path, device: torch.device) -> tuple[Model, dict[str, Any]]
             f"{path}: does not fit method {spec.method} any more ({reason})"
         ) from error
     method.epoch = content["epoch"]
-    return Model(spec, method, task, content["confidence"], {}), content["extra"]
+    return TrainedModel(spec, method, task, content["confidence"], {}), content["extra"]
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -179,12 +179,12 @@ def _read(path: Path) -> dict[str, Any]:
         file = path.read_bytes()
     except OSError as error:
         raise ValueError(f"{path}: not readable ({error.strerror})") from error
-    name = HEADER.rpartition(b" ")[0]
-    if file.startswith(name) and not file.startswith(HEADER):
+    name = MODEL_HEADER.rpartition(b" ")[0]
+    if file.startswith(name) and not file.startswith(MODEL_HEADER):
         version = file[len(name) :].partition(b"\n")[0].decode(errors="replace").strip()
         raise ValueError(f"{path}: a model of layout {version[:20]}, this version reads layout 1")
     try:
-        content = unsealed(file, HEADER)
+        content = unsealed(file, MODEL_HEADER)
         return cast("dict[str, Any]", torch.load(BytesIO(content), weights_only=True))
     except Exception as error:  # torch and pickle raise their own kinds
         reason = str(error).partition("\n")[0]

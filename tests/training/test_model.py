@@ -16,7 +16,14 @@ from pllbench.grid.single import single_run
 from pllbench.registry import load_method, method_entries
 from pllbench.training import model as model_file
 from pllbench.training.checkpoints import sealed
-from pllbench.training.model import HEADER, Model, fit_model, read_model, restricted, write_model
+from pllbench.training.model import (
+    MODEL_HEADER,
+    TrainedModel,
+    fit_model,
+    read_model,
+    restricted,
+    write_model,
+)
 from tests.factories import CPU, NUM_CLASSES, Toy, make_dataset, make_toy_spec
 
 INFO = DatasetInfo("X", "X", "tabular", "fixed", real_candidates=True, labelled=False)
@@ -32,7 +39,7 @@ def dataset() -> Dataset:
     return Dataset(INFO, known.x, None, NUM_CLASSES, sets, num_train=len(known.x))
 
 
-def fit(method: str, epochs: int = 2) -> Model:
+def fit(method: str, epochs: int = 2) -> TrainedModel:
     train: dict[str, Any] = {"epochs": epochs} if load_method(method).gradient else {}
     return fit_model(single_run(method, INFO, Setting(train=train)), dataset(), CPU)
 
@@ -101,7 +108,7 @@ class Infinite(Toy):
         return self.confidence * torch.inf
 
 
-def fit_class(cls: type[Toy], monkeypatch: pytest.MonkeyPatch) -> Model:
+def fit_class(cls: type[Toy], monkeypatch: pytest.MonkeyPatch) -> TrainedModel:
     monkeypatch.setattr(model_file, "load_method", lambda name: cls)
     spec = make_toy_spec(candidates=None, train={"epochs": 1})
     return fit_model(spec, dataset(), CPU)
@@ -133,7 +140,7 @@ def test_confidence_is_among_the_candidates_unless_sets_may_be_noisy(
         (lambda file: file[:100], "not a model of pllbench (damaged)"),
         (lambda file: file[:900] + b"x" + file[901:], "not a model of pllbench (damaged)"),
         (lambda file: file.replace(b"model 1", b"model 2", 1), "of layout 2, this version reads"),
-        (lambda file: sealed(b"text", HEADER), "not a model of pllbench ("),
+        (lambda file: sealed(b"text", MODEL_HEADER), "not a model of pllbench ("),
         (sealed, "not a model of pllbench (damaged, or of another version)"),
     ],
 )
@@ -164,7 +171,7 @@ def test_stored_code_is_never_run(tmp_path: Path) -> None:
     buffer = BytesIO()
     torch.save({"spec": Evil()}, buffer)
     path = tmp_path / "evil.model"
-    path.write_bytes(sealed(buffer.getvalue(), HEADER))
+    path.write_bytes(sealed(buffer.getvalue(), MODEL_HEADER))
     with pytest.raises(ValueError, match="not a model of pllbench"):
         read_model(path, CPU)
     assert not (tmp_path / "run").exists()
@@ -203,6 +210,6 @@ def test_a_run_with_unknown_settings_is_of_another_version(tmp_path: Path) -> No
 
     buffer = BytesIO()
     torch.save(content, buffer)
-    path.write_bytes(sealed(buffer.getvalue(), HEADER))
+    path.write_bytes(sealed(buffer.getvalue(), MODEL_HEADER))
     with pytest.raises(ValueError, match=r"of another version of pllbench \(its run: .*'salt'"):
         read_model(path, CPU)
