@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from pydantic import ValidationError
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -20,7 +19,7 @@ from torch import Tensor
 from pllbench.candidates.disambiguation import disambiguated
 from pllbench.candidates.forms import aligned_candidates, as_candidates
 from pllbench.data.catalogue import DatasetInfo
-from pllbench.data.readers.base import Dataset, require_classes
+from pllbench.data.readers.base import Array, Dataset, require_classes
 from pllbench.data.readers.custom import as_rows
 from pllbench.grid.protocol import Setting
 from pllbench.grid.single import settings_read, single_run
@@ -41,8 +40,6 @@ from pllbench.validation import FieldError, one_line, plain_values
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Array = npt.NDArray[Any]
 
 OPTIONS = ("hparams", "train", "views")
 """Parameters that are dictionaries: `hparams__tau` is the entry `tau` of `hparams`."""

@@ -345,8 +345,9 @@ class Method(nn.Module, ABC, Generic[H]):
     def training_confidence(self) -> Tensor | None:
         """What it believes of the training rows after training: weights of the classes, [N, C].
 
-        The weights of a row sum to 1. None where it keeps none: then its predictions of these rows,
-        restricted to their candidates, stand for them.
+        They are at least 0, and taken as shares of their sum over a row: over its candidates,
+        unless the method allows for `noisy_candidates`. None where it keeps none: then its
+        predictions of these rows stand for them.
         """
         return None
 

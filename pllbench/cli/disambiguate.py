@@ -5,16 +5,16 @@ from typing import Annotated
 
 import typer
 
-from pllbench.cli.fit import Annotations, Data, annotation_rule, named_sets, own_data
-from pllbench.cli.predict import Model, to_csv
+from pllbench.cli.fit import AnnotationsFlag, Data, annotation_rule, named_sets, own_data
+from pllbench.cli.predict import ModelFile, csv_text
 from pllbench.cli.selection import Output
 
 
 def disambiguate(
-    model: Model,
+    model: ModelFile,
     data: Data,
     output: Output = None,
-    annotations: Annotations = None,
+    annotations: AnnotationsFlag = None,
     seed: Annotated[int, typer.Option("--seed", help="That of fit, where it draws.", min=0)] = 0,
     device: Annotated[
         str, typer.Option("--device", help="auto, cpu, cuda, or one of several GPUs as cuda:1.")
@@ -46,4 +46,4 @@ def disambiguate(
         candidates = "|".join(map(str, row.candidates))
         second = "" if row.second is None else str(row.second)
         lines.append([str(number), candidates, str(row.label), f"{row.confidence:.6g}", second])
-    console.write(to_csv(lines), output)
+    console.write(csv_text(lines), output)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pllbench.candidates.processes import Candidates
 
 Data = Annotated[Path, typer.Argument(help="Your own data: rows with candidate sets.")]
-Annotations = Annotated[
+AnnotationsFlag = Annotated[
     str | None,
     typer.Option(
         "--annotations", help="Sets of annotators' labels: union, votes=2, top=3, draws=3"
@@ -48,7 +48,7 @@ def fit(
         list[str] | None,
         typer.Option("--view", help="A view setting; may be repeated.", metavar="KEY=VALUE"),
     ] = None,
-    annotations: Annotations = None,
+    annotations: AnnotationsFlag = None,
     seed: Annotated[int, typer.Option("--seed", help="Of initialisation and order.", min=0)] = 0,
     device: Annotated[
         str, typer.Option("--device", help="auto, cpu, cuda, or one of several GPUs as cuda:1.")

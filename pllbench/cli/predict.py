@@ -9,11 +9,11 @@ import typer
 
 from pllbench.cli.selection import Output
 
-Model = Annotated[Path, typer.Argument(help="A model of `fit`, or of `run --keep model`.")]
+ModelFile = Annotated[Path, typer.Argument(help="A model of `fit`, or of `run --keep model`.")]
 
 
 def predict(
-    model: Model,
+    model: ModelFile,
     data: Annotated[Path, typer.Argument(help="Rows: the array `x` of a .npz file, or a table.")],
     output: Output = None,
     device: Annotated[
@@ -39,10 +39,10 @@ def predict(
     lines = [["row", "label", *(f"p_{name}" for name in classes)]]
     for number, row in enumerate(probabilities):
         lines.append([str(number), str(classes[row.argmax()]), *(f"{p:.6g}" for p in row)])
-    console.write(to_csv(lines), output)
+    console.write(csv_text(lines), output)
 
 
-def to_csv(lines: list[list[str]]) -> str:
+def csv_text(lines: list[list[str]]) -> str:
     """Lines of fields as CSV."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(lines)

@@ -80,6 +80,10 @@ def declarations(cls: AnyMethod) -> None:
         for name, number in method.scheduled().items():
             where = f"at epoch {epoch} of {EPOCHS}"
             require(math.isfinite(number), f"schedule {name} is {number} {where}")
+    weights = method.training_confidence()
+    if weights is not None:
+        proper = weights.shape == task.candidates.shape and bool((weights >= 0).all())
+        require(proper, "training_confidence gives no weights from 0 for each row and class")
 
 
 def steps(cls: AnyMethod) -> None:

@@ -95,12 +95,9 @@ def fit_model(
     return Fitted(model, confidence, outcome.curves)
 
 
-def restricted(probabilities: Tensor, candidates: Tensor) -> Tensor:
-    """Probabilities [M, C] as weights of the candidates [M, C]; rows sum to 1.
-
-    They are equal weights where all candidates have the probability 0.
-    """
-    inside = probabilities * candidates
+def restricted(weights: Tensor, candidates: Tensor) -> Tensor:
+    """Weights [M, C] as shares among the candidates [M, C]; equal ones where all are 0."""
+    inside = weights * candidates
     inside = torch.where(inside.sum(1, keepdim=True) > 0, inside, candidates.to(inside.dtype))
     return inside / inside.sum(1, keepdim=True)
 
@@ -128,13 +125,20 @@ class TrainingRows:
 
 @torch.no_grad()
 def _confidence(method: Method[Any], task: Task) -> Tensor:
-    """What the method believes of each training row, [N, C] float32 on the CPU."""
-    kept = method.training_confidence()
+    """What the method believes of each training row, [N, C] float32 on the CPU; rows sum to 1.
+
+    Raises:
+        ValueError: its weights are not as the contract says.
+    """
+    kept, sets = method.training_confidence(), task.candidates
     if kept is None:
         kept = predictions(method, task, task.x).double().softmax(1)
     elif method.noisy_candidates:
-        return kept.detach().float().cpu()
-    return restricted(kept.detach(), task.candidates).float().cpu()
+        sets = torch.ones_like(sets)
+    if kept.shape != sets.shape or not (kept >= 0).all() or not kept.isfinite().all():
+        shape = list(sets.shape)
+        raise ValueError(f"training_confidence must be weights from 0 of the shape {shape}")
+    return restricted(kept.detach(), sets).float().cpu()
 
 
 def _without_rows(task: Task) -> Task:

@@ -57,7 +57,7 @@ def test_the_best_method_comes_first_with_intervals() -> None:
     assert best.mean == pytest.approx(80)
     assert (best.low, best.high) == (0, 100)  # 80 +- 12.7 * 10, and no share is beyond these
     assert second.behind == pytest.approx(10)
-    assert [second.behind_low, second.behind_high] == pytest.approx([10, 10])
+    assert second.behind_low == second.behind_high == pytest.approx(10)
     assert best.behind is None
 
 

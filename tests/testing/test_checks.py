@@ -101,6 +101,8 @@ BROKEN: dict[type[Method[Any]], set[str]] = {
     broken_steps.Required: ALL,  # nothing can be made with default hyperparameters
     broken_steps.UnknownView: ALL,
     broken_steps.RestartsByTensor: {DECLARED},
+    broken_steps.ConfidentOfOneRow: {DECLARED},
+    broken_steps.NegativelyConfident: {DECLARED},
     broken_steps.PseudoOutside: {STEP},
     broken_steps.PseudoNoClass: TRAINS | {STEP},
     broken_steps.PseudoColumn: TRAINS | {STEP},

@@ -24,7 +24,7 @@ from pllbench.training.model import (
     read_model,
     restricted,
 )
-from tests.factories import CPU, NUM_CLASSES, make_dataset
+from tests.factories import CPU, NUM_CLASSES, Toy, make_dataset, make_toy_spec
 
 INFO = DatasetInfo("X", "X", "tabular", "fixed", real_candidates=True, labelled=False)
 
@@ -84,6 +84,49 @@ def test_weights_of_candidates() -> None:
     sets = torch.tensor([[True, True, False], [False, True, True], [False, False, True]])
     expected = torch.tensor([[0.625, 0.375, 0], [0, 0.5, 0.5], [0, 0, 1]])
     assert torch.allclose(restricted(p, sets), expected)
+
+
+class Sums(Toy):
+    """Its weights of a row sum to 2, and some of them are those of no candidate."""
+
+    def training_confidence(self) -> torch.Tensor:
+        return torch.full((60, NUM_CLASSES), 2 / NUM_CLASSES)
+
+
+class Noisy(Sums):
+    noisy_candidates = True
+
+
+class Short(Toy):
+    def training_confidence(self) -> torch.Tensor:
+        return self.confidence[1:]
+
+
+class Infinite(Toy):
+    def training_confidence(self) -> torch.Tensor:
+        return self.confidence * torch.inf
+
+
+def fit_class(cls: type[Toy], monkeypatch: pytest.MonkeyPatch) -> Fitted:
+    monkeypatch.setattr(model_file, "load_method", lambda name: cls)
+    spec = make_toy_spec(candidates=None, train={"epochs": 1})
+    return fit_model(spec, dataset(), CPU)
+
+
+def test_confidence_is_among_the_candidates_unless_sets_may_be_noisy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sets = dataset().candidates
+    assert sets is not None
+    among = fit_class(Sums, monkeypatch).confidence
+    assert torch.allclose(among, sets / sets.sum(1, keepdim=True))
+    anywhere = fit_class(Noisy, monkeypatch).confidence
+    assert torch.allclose(anywhere, torch.full((60, NUM_CLASSES), 1 / NUM_CLASSES))
+    for cls in (Short, Infinite):
+        with pytest.raises(
+            ValueError, match=r"^training_confidence must be weights from 0 .*60, 4"
+        ):
+            fit_class(cls, monkeypatch)
 
 
 @pytest.mark.parametrize(
