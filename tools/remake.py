@@ -26,7 +26,6 @@ from pllbench.reports.plots import accuracy, epochs
 from pllbench.reports.plots.figure import save
 from pllbench.reports.report import report_table
 from pllbench.reports.table import Table
-from tools import search_tabular
 
 ROOT = Path(__file__).parents[1]
 
@@ -34,7 +33,6 @@ TABLES: Mapping[str, str | None] = {
     "tabular": None,
     "tabular_ablations": "asyco",
     "tabular_variants": None,
-    "tabular_all": None,
     "noisy_tabular": None,
     "long_tailed_digits": None,
     "small_images": None,
@@ -99,11 +97,6 @@ def pages(records: Results) -> Iterator[tuple[str, str]]:
         if part.finished:
             report = part.tests(tested) if tested else report_table(part.table())
             yield f"results/tables/{name}.md", to_text(report, "markdown")
-    search = api.load(
-        ROOT / "results" / "search", selection=Selection(load_benchmark("search_tabular"))
-    )
-    if len(search.finished) == len(search.planned or ()):
-        yield "results/tables/search_tabular.md", search_tabular.report(search)
     for path, (mark, name) in EMBEDDED.items():
         table = report_table(plain_table(records.select(Selection(load_benchmark(name)))))
         before, begin, rest = (ROOT / path).read_text("utf-8").partition(f"<!-- {mark} -->\n")
@@ -141,6 +134,11 @@ def main() -> None:
         if digest_of(ROOT / path) != digest:
             save(draw(), ROOT / path, digest)
             print(path)
+    page = ROOT / "results" / "report.html"
+    before = page.read_bytes() if page.exists() else b""
+    records.report(page)
+    if page.read_bytes() != before:
+        print("results/report.html")
 
 
 if __name__ == "__main__":

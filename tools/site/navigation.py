@@ -29,8 +29,6 @@ _RESULTS = (
     ("Reproduction of published tables", "results/REPRODUCTION.md"),
     ("Tabular data", "results/tables/tabular.md"),
     ("Ablations on tabular data", "results/tables/tabular_ablations.md"),
-    ("Candidate processes, reduced", "results/tables/reduced_processes.md"),
-    ("Search on tabular data", "results/tables/search_tabular.md"),
     ("Speed and memory", "results/speed.md"),
     ("Killed and resumed", "results/kills.md"),
 )
