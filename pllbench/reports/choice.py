@@ -19,7 +19,7 @@ from pllbench.validation import FieldError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice(Entry):
+class ChosenEntry(Entry):
     """A method, and what a criterion says of it; shares in percent.
 
     Attributes:
@@ -61,14 +61,14 @@ class _Judged:
         other: mean of the other criterion there, which breaks ties.
     """
 
-    choice: Choice
+    choice: ChosenEntry
     values: Mapping[int, float]
     other: float
 
 
 def choose_methods(
     groups: Sequence[RunGroup], columns: Mapping[str, Curves], criterion: Criterion
-) -> list[Choice]:
+) -> list[ChosenEntry]:
     """The methods on each data set with each candidate process, best first.
 
     Methods that learn from true labels, and those without a hold-out, take no part.
@@ -104,7 +104,7 @@ def _judge(group: RunGroup, runs: Mapping[int, Curves], criterion: Criterion) ->
     )
     low, high = _interval(values, dict.fromkeys(values, 0.0))
     spec = group.spec
-    choice = Choice(
+    choice = ChosenEntry(
         method=group.name,
         label=group.label,
         dataset=spec.dataset,
@@ -134,7 +134,7 @@ def _interval(
     return found.low, found.high
 
 
-def _ordered(judged: Sequence[_Judged]) -> list[Choice]:
+def _ordered(judged: Sequence[_Judged]) -> list[ChosenEntry]:
     """The methods of one column, best first, each with its distance from the first."""
     best, *others = sorted(judged, key=lambda one: (-one.choice.mean, -one.other))
     listed = [replace(best.choice, chosen=True)]
@@ -148,12 +148,12 @@ def _ordered(judged: Sequence[_Judged]) -> list[Choice]:
     return listed
 
 
-def report_choices(choices: Sequence[Choice]) -> Report:
+def report_choices(choices: Sequence[ChosenEntry]) -> Report:
     """A text table a data set and process, the chosen method first."""
     criterion = choices[0].metric
     headers = plain_headers(("Method", "Epoch", printed_metric(criterion).capitalize(), "Behind"))
     titles = section_titles(map(_section, choices))
-    sections: dict[str, list[Choice]] = defaultdict(list)
+    sections: dict[str, list[ChosenEntry]] = defaultdict(list)
     for choice in choices:
         sections[titles[_section(choice)]].append(choice)
     tables = [
@@ -175,14 +175,14 @@ def report_choices(choices: Sequence[Choice]) -> Report:
     return Report("", tuple(tables), tuple(notes), choices)
 
 
-def _section(choice: Choice) -> tuple[str, str]:
+def _section(choice: ChosenEntry) -> tuple[str, str]:
     """Data set and candidate sets, as `section_titles` takes them."""
     q = "" if choice.q is None else f"q = {choice.q:g}"
     data = data_title(choice.dataset, choice.imbalance)
     return data, ":".join(filter(None, (choice.candidates, q)))
 
 
-def _text_row(choice: Choice) -> TextRow:
+def _text_row(choice: ChosenEntry) -> TextRow:
     value = format_difference(choice.mean, choice.low, choice.high).replace("+", "")
     behind = ""
     if not choice.chosen:
@@ -195,7 +195,7 @@ def _text_row(choice: Choice) -> TextRow:
     )
 
 
-def _in_words(listed: Sequence[Choice]) -> str:
+def _in_words(listed: Sequence[ChosenEntry]) -> str:
     """The chosen method, and those that the hold-out does not tell apart from it."""
     best, *others = listed
     close = [one.label for one in others if one.behind_low is None or one.behind_low <= 0]

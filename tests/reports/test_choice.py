@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pllbench.budget import Criterion
-from pllbench.reports.choice import Choice, choose_methods, report_choices
+from pllbench.reports.choice import ChosenEntry, choose_methods, report_choices
 from pllbench.reports.groups import recorded_groups
 from pllbench.results.curves import Curves
 from pllbench.results.model_selection import chosen_epoch
@@ -29,7 +29,7 @@ def choose(
     methods: Mapping[str, Values],
     criterion: Criterion = "covering_rate",
     others: Mapping[str, Values] | None = None,
-) -> list[Choice]:
+) -> list[ChosenEntry]:
     runs: dict[str, Record] = {}
     columns: dict[str, Curves] = {}
     for method, by_seed in methods.items():
@@ -140,4 +140,4 @@ def test_the_report_marks_the_choice_and_says_what_is_close() -> None:
         "Chosen: LWS (epochs=1), epoch 1 of 1; not told apart from RC (epochs=1)."
     )
     assert "mean over n = 2 seeds, at the epoch where it is highest" in report.notes[1]
-    assert list(choices[0].values()) == Choice.header.split(",")
+    assert list(choices[0].values()) == ChosenEntry.header.split(",")
