@@ -6,18 +6,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pllbench.budget import TuningRequest
+from pllbench.budget import Criterion, TuningRequest
 from pllbench.grid.plan import PlannedRun, Selection, known_variants
 from pllbench.grid.protocol import Protocol
 from pllbench.registry import method_facts
 from pllbench.reports import paired_tests, published, reproduction, tuning_worth
-from pllbench.reports.aggregate import Shown, build_metric_table
+from pllbench.reports.aggregate import build_metric_table
+from pllbench.reports.captions import Shown
+from pllbench.reports.choice import choose_methods, report_choices
+from pllbench.reports.groups import planned_groups, recorded_groups, split_by_origin
 from pllbench.reports.provenance import record_addresses
 from pllbench.reports.report import Report
 from pllbench.reports.selection_rules import report_rules
 from pllbench.reports.table import Table
 from pllbench.results import records
-from pllbench.results.curves import Curves, read_curves
+from pllbench.results.curves import Curves, num_epochs, read_curves
 from pllbench.results.files import write_atomic
 from pllbench.results.filter import Filter, is_planned, planned_runs
 from pllbench.results.metrics import DEFAULT_METRIC, Metric
@@ -187,7 +190,7 @@ class Results:
         for record in self.finished:
             path = records.record_path(folders[record.run_id], record.spec)
             columns[record.run_id] = read_curves(path)
-            length, epochs = len(columns[record.run_id]["accuracy"]), record.spec.train.epochs
+            length, epochs = num_epochs(columns[record.run_id]), record.spec.train.epochs
             if length != epochs:
                 raise ValueError(f"{path.with_suffix('.npz')}: {length} of {epochs} epochs")
         return columns
@@ -207,6 +210,12 @@ class Results:
         Raises:
             ValueError: there is nothing to show.
         """
+        self._require_runs()
+        benchmark, shown = self.selection.benchmark, Shown(select, tuple(metrics), mixed_budgets)
+        return build_metric_table(self.records, self.protocol, shown, self.planned, benchmark)
+
+    def _require_runs(self) -> None:
+        """Raise ValueError if there is nothing to show."""
         if not self.records:
             raise FieldError("results", "no records there; is it another folder?", self._where)
         if self.planned is not None and not self.finished:
@@ -214,8 +223,6 @@ class Results:
                 f"{self._where}: none of the {len(self.planned)} runs of this selection is done "
                 f"({len(self.records)} other records)"
             )
-        benchmark, shown = self.selection.benchmark, Shown(select, tuple(metrics), mixed_budgets)
-        return build_metric_table(self.records, self.protocol, shown, self.planned, benchmark)
 
     def rules(self, metric: Metric = DEFAULT_METRIC) -> Report:
         """The selection rules side by side, for one metric.
@@ -223,7 +230,7 @@ class Results:
         Raises:
             ValueError: there is nothing to show.
         """
-        known = {rule for record in self.finished for rule in record.result.accuracy}
+        known = {rule for record in self.finished for rule in record.result.rules}
         rules: list[Select] = [rule for rule in RULES if rule in known] or [DEFAULT_RULE]
         return report_rules({rule: self.table(rule, (metric,)) for rule in rules})
 
@@ -237,6 +244,22 @@ class Results:
         """
         table = self.table(select, (metric,))
         return paired_tests.report_tests(paired_tests.paired_tests(table, method), table)
+
+    def choose(self, criterion: Criterion = "covering_rate") -> Report:
+        """Which method and epoch the candidate sets of the hold-out pick, without true labels.
+
+        Raises:
+            ValueError: there is nothing to choose from, or no run has a hold-out.
+        """
+        self._require_runs()
+        runs = {record.run_id: record for record in self.finished}
+        groups = (
+            recorded_groups(runs, self.protocol)
+            if self.planned is None
+            else planned_groups(runs, self.planned)
+        )
+        groups = split_by_origin(groups, self.planned or ())
+        return report_choices(choose_methods(groups, self.curves(), criterion))
 
     def worth_of_tuning(
         self, select: Select = DEFAULT_RULE, metric: Metric = DEFAULT_METRIC

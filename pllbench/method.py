@@ -342,6 +342,15 @@ class Method(nn.Module, ABC, Generic[H]):
         """
         return {"": self.predict(x), **self.extra_predictions(x)}
 
+    def training_confidence(self) -> Tensor | None:
+        """What it believes of the training rows after training: weights of the classes, [N, C].
+
+        They are at least 0, and taken as shares of their sum over a row: over its candidates,
+        unless the method allows for `noisy_candidates`. None where it keeps none: then its
+        predictions of these rows stand for them.
+        """
+        return None
+
     def fit(self, train: TrainView) -> Tensor | None:
         """Called once, where `gradient` is False: see `FittedMethod`."""
         raise NotImplementedError(f"{type(self).__name__} is trained in steps")

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import Annotated, Self, get_args
+from typing import Annotated, Any, Self, get_args
 
 from pydantic import (
     AfterValidator,
@@ -71,6 +71,16 @@ class StrictModel(BaseModel):
             pydantic.ValidationError: they are no fields of it, or do not fit them.
         """
         return cls.model_validate_json(to_json(fields))
+
+
+def plain_values(value: object) -> Any:
+    """A value as JSON has it: NumPy's scalars as Python's, tuples as lists."""
+    if isinstance(value, Mapping):
+        return {str(key): plain_values(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain_values(one) for one in value]
+    item = getattr(value, "item", None)
+    return value if item is None else item()
 
 
 def unknown_key(keys: Iterable[str], model: type[BaseModel]) -> str | None:

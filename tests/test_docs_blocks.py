@@ -47,6 +47,12 @@ NOT_HERE = {
     "pllbench run --methods average,cc --datasets digits --set average.sharpness=2",
     "pllbench run --methods proden,pico --datasets ./birds/ --q 0.3 --network resnet18",
     "pllbench run --benchmark sharpened.toml",
+    "pllbench choose digits --methods cc,proden --q 0.3 --criterion approximated_accuracy --json",
+    # files of docs/without_labels.md
+    "pllbench fit ./owls.npz --method asyco --epochs 100 --set num_strong=1 --output owls.model",
+    "pllbench predict owls.model new.npz --output predictions.csv",
+    "pllbench disambiguate owls.model ./owls.npz --output labels.csv",
+    "pllbench choose ./owls.npz --methods cc,proden,asyco --seeds 5",
     # data, and longer than 30 seconds
     "pllbench run --benchmark cnae9",
     "pllbench run --benchmark cnae9 --methods asyco --seeds 7,",
@@ -245,10 +251,12 @@ def perform(line: str) -> str | None:
     name, *rest = require_words(line)
     if "--results" not in rest and "--results" in options(name):
         rest += ["--results", "results" if name == "run" else str(ROOT / "results")]
-    if name == "run":
-        rest += ["--dry-run"] if line in NOT_HERE else ["--jobs", "1", "--device", "cpu"]
     if name != "run" and line in NOT_HERE:
         return None
+    if line in NOT_HERE:
+        rest += ["--dry-run"]
+    elif "--jobs" in options(name):
+        rest += ["--jobs", "1", "--device", "cpu"]
     if name == "data" and rest[0] in DATASETS and not at_hand(DATASETS[rest[0]], Path(DATA or "")):
         return None  # its file is not here
     answer = pllbench(name, *rest)

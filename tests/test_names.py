@@ -18,6 +18,9 @@ PERMITTED = {
     "main": "entry point of `python -m pllbench`, which turns Ctrl-C during imports into a code",
     "run": "the function of the Python interface, and the command that calls it",
     **dict.fromkeys(("status", "merge", "show", "rerun", "remove", "export", "tune"), "likewise"),
+    "choose": "the command, and the selection rules of a run",
+    "fit": "the command, and how a check fits a method",
+    "predict": "the command, and how a check predicts",
 }
 """Names that two modules of the framework share, and why."""
 

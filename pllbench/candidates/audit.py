@@ -28,18 +28,18 @@ class Audit(StrictModel):
     """Share of rows with one candidate."""
     full: float
     """Share of rows in which every class is a candidate."""
-    without_true: float
-    """Share of rows whose true label is no candidate."""
+    without_true: float | None
+    """Share of rows whose true label is no candidate; None where true labels are not known."""
     digest: str
     """SHA-256 (16 hex digits) of the candidate matrix."""
 
 
-def check_candidates(candidates: Candidates, y: Labels, *, noisy: bool, where: str) -> None:
+def check_candidates(candidates: Candidates, y: Labels | None, *, noisy: bool, where: str) -> None:
     """Refuse candidate sets that no method can learn from; rows are counted from 0.
 
     Args:
         candidates: [N, C].
-        y: true labels, [N].
+        y: true labels, [N]; None where they are not known.
         noisy: permit rows whose true label is no candidate.
         where: start of the message: a file, or a data set and process.
 
@@ -47,7 +47,7 @@ def check_candidates(candidates: Candidates, y: Labels, *, noisy: bool, where: s
         ValueError: shapes do not match, a row has no candidate, or (unless `noisy`) a row's true
             label is not among its candidates.
     """
-    if candidates.ndim != 2 or len(candidates) != len(y):
+    if y is not None and (candidates.ndim != 2 or len(candidates) != len(y)):
         raise ValueError(
             f"{where}: candidate sets of shape {candidates.shape} for {len(y)} true labels"
         )
@@ -55,8 +55,10 @@ def check_candidates(candidates: Candidates, y: Labels, *, noisy: bool, where: s
     if len(empty):
         raise ValueError(
             f"{where}: row {empty[0]} (counted from 0) has no candidate "
-            f"({len(empty)} of {len(y)} rows)"
+            f"({len(empty)} of {len(candidates)} rows)"
         )
+    if y is None:
+        return
     without = np.flatnonzero(~holds_true(candidates, y))
     if len(without) and not noisy:
         raise ValueError(
@@ -72,8 +74,11 @@ def holds_true(candidates: Candidates, y: Labels) -> npt.NDArray[np.bool_]:
     return found
 
 
-def audit_candidates(candidates: Candidates, y: Labels) -> Audit:
-    """Facts about candidate sets [N, C] of rows with true labels `y` [N]; N is at least 1."""
+def audit_candidates(candidates: Candidates, y: Labels | None) -> Audit:
+    """Facts about candidate sets [N, C] of rows whose true labels are `y` [N], or not known.
+
+    N is at least 1.
+    """
     num_rows, num_classes = candidates.shape
     sizes = candidates.sum(axis=1)
     return Audit(
@@ -84,7 +89,7 @@ def audit_candidates(candidates: Candidates, y: Labels) -> Audit:
         max=int(sizes.max()),
         singletons=float((sizes == 1).mean()),
         full=float((sizes == num_classes).mean()),
-        without_true=float((~holds_true(candidates, y)).mean()),
+        without_true=None if y is None else float((~holds_true(candidates, y)).mean()),
         digest=candidate_digest(candidates),
     )
 

@@ -30,8 +30,9 @@ class PruningAudit(StrictModel):
     """The sets before."""
     removed: float
     """Share of all surplus candidates, beyond one a row, that went (the paper's coverage)."""
-    lost: float
-    """Share of rows whose true label was among the candidates that went (the paper's error)."""
+    lost: float | None
+    """Share of rows whose true label was among the candidates that went (the paper's error); None
+    where true labels are not known."""
 
 
 def standardised(x: npt.NDArray[np.float32]) -> Features:
@@ -73,12 +74,12 @@ def prune(candidates: Candidates, neighbours: Neighbours, tau: float) -> Candida
     return pruned
 
 
-def audit_pruning(before: Candidates, after: Candidates, y: Labels) -> PruningAudit:
-    """What pruning has done to sets [N, C] of rows with true labels y [N]."""
+def audit_pruning(before: Candidates, after: Candidates, y: Labels | None) -> PruningAudit:
+    """What pruning has done to sets [N, C] of rows whose true labels are y [N], or not known."""
     gone = before & ~after
     surplus = int(before.sum()) - len(before)
     return PruningAudit(
         before=audit_candidates(before, y),
         removed=int(gone.sum()) / surplus if surplus else 0.0,
-        lost=float(holds_true(gone, y).mean()),
+        lost=None if y is None else float(holds_true(gone, y).mean()),
     )

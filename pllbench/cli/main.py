@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from pllbench.cli.check import check
+from pllbench.cli.choose import choose
 from pllbench.cli.console import (
     INTERRUPTED,
     OK,
@@ -18,11 +19,14 @@ from pllbench.cli.console import (
     write,
 )
 from pllbench.cli.data import data
+from pllbench.cli.disambiguate import disambiguate
 from pllbench.cli.export import export
+from pllbench.cli.fit import fit
 from pllbench.cli.list import list_
 from pllbench.cli.merge import merge
 from pllbench.cli.new import new
 from pllbench.cli.plot import plot
+from pllbench.cli.predict import predict
 from pllbench.cli.remove import remove
 from pllbench.cli.report import report
 from pllbench.cli.rerun import rerun
@@ -68,6 +72,10 @@ app.command()(with_selection(report))
 app.command()(with_selection(tune))
 app.command("list")(list_)
 app.command()(data)
+app.command()(with_selection(choose, without=("benchmark", "datasets")))
+app.command()(fit)
+app.command()(predict)
+app.command()(disambiguate)
 app.command()(check)
 app.command()(show)
 app.command()(rerun)

@@ -113,12 +113,13 @@ class Display(Observer):
             epoch = f"epoch {progress.epoch + 1} of {run.spec.train.epochs}"
             self._print(f"[{self._ended}/{self.total}] {run.title}: {epoch}")
 
-    def finished(self, run: PlannedRun, accuracy: float, seconds: float) -> None:
+    def finished(self, run: PlannedRun, accuracy: float | None, seconds: float) -> None:
         """A run is stored; `accuracy` is a fraction."""
         self._reported()
         entry = self._running[run.spec.run_id]
         self._epochs_here += self._length(run) - entry.first
-        self._end(run, f"{100 * accuracy:.2f} % in {duration(seconds)}")
+        outcome = "done" if accuracy is None else f"{100 * accuracy:.2f} %"
+        self._end(run, f"{outcome} in {duration(seconds)}")
 
     def failed(self, run: PlannedRun, reason: str) -> None:
         """A run has failed, here or in another process."""
@@ -231,7 +232,7 @@ class TrialDisplay(Display):
     def _length(self, run: PlannedRun) -> int:
         return self._until.get(run.spec.run_id, run.spec.train.epochs)
 
-    def finished(self, run: PlannedRun, accuracy: float, seconds: float) -> None:  # noqa: ARG002
+    def finished(self, run: PlannedRun, accuracy: float | None, seconds: float) -> None:  # noqa: ARG002
         """A trial has come to its end."""
         self.paused(run, run.spec.train.epochs)
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pllbench.cli.progress import Display
     from pllbench.grid.plan import PlannedRun
     from pllbench.runner.engine import Engine
+    from pllbench.runner.run_grid import GridSummary
 
 EngineName = Literal["local", "ray"]
 Stale = Literal["refuse", "rerun", "keep"]
@@ -103,6 +104,11 @@ def run(
         from pllbench.reports.report import report_table
 
         show_report(report_table(flags.load(results).table()))
+    conclude(summary)
+
+
+def conclude(summary: "GridSummary") -> None:
+    """Say what became of a grid, and end with exit code `FAILED` or `INTERRUPTED` if it did."""
     for failed, reason in summary.failed:
         print_error(f"failed: {failed.title}: {reason}")
     print_error(

@@ -1,7 +1,7 @@
 """Command-line flags that select runs, and what they mean."""
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import wraps
@@ -238,10 +238,13 @@ class SelectionFlags:
         return found
 
 
-def with_selection(command: Callable[..., None]) -> Callable[..., None]:
+def with_selection(
+    command: Callable[..., None], *, without: Collection[str] = ()
+) -> Callable[..., None]:
     """Give a command whose first parameter is `SelectionFlags` one option for each of its fields.
 
-    Typer reads options from a signature; this writes them there once instead of in every command.
+    Those in `without` get none, and stay as they are. Typer reads options from a signature; this
+    writes them there once instead of in every command.
     """
     hints = get_type_hints(SelectionFlags, include_extras=True)
     shared = [
@@ -249,6 +252,7 @@ def with_selection(command: Callable[..., None]) -> Callable[..., None]:
             field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hint
         )
         for field, hint in zip(fields(SelectionFlags), hints.values(), strict=True)
+        if field.name not in without
     ]
     own_hints = get_type_hints(command, include_extras=True)
     own = [

@@ -173,7 +173,7 @@ def _result_facts(record: "Record") -> Iterator[tuple[str, object]]:
     for rule, accuracy in result.accuracy.items():
         chosen = f" (epoch {result.epoch[rule]})" if rule in result.epoch else ""
         yield f"accuracy, {rule}", f"{accuracy:.2%}{chosen}"
-    for metric, values in result.class_accuracy.items():
+    for metric, values in (*result.class_accuracy.items(), *result.criteria.items()):
         yield metric, {rule: f"{value:.2%}" for rule, value in values.items()}
     for name, value in result.extra.items():
         yield f"head {name}", f"{value:.2%}"

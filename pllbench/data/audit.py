@@ -4,6 +4,8 @@ import hashlib
 from pathlib import Path
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from pllbench.candidates.audit import audit_candidates
 from pllbench.candidates.pruning import audit_pruning
@@ -23,7 +25,7 @@ class DataAudit(StrictModel):
     num_features: int
     num_classes: int
     absent_classes: tuple[int, ...]
-    """Classes that no row has as its true label."""
+    """Classes that no row has as its true label; without true labels, as a candidate."""
     constant_columns: int
     zero_rows: int
     """Rows whose features are all zero."""
@@ -32,13 +34,14 @@ class DataAudit(StrictModel):
     num_train: int
     num_test: int
     untrained_classes: tuple[int, ...]
-    """Classes that have test rows but no training row, at the given seed."""
+    """Classes that have test rows but no training row, at the given seed; without true labels,
+    candidates of rows of the hold-out but of no training row."""
     untested_classes: tuple[int, ...]
-    """Classes that have training rows but no test row, at the given seed."""
+    """Classes that have training rows but no test row, at the given seed; likewise."""
     leaked_rows: int
     """Test rows whose features also stand in a training row, at the given seed."""
     digest: str
-    """SHA-256 (16 hex digits) of features, true labels and candidate sets."""
+    """SHA-256 (16 hex digits) of features, true labels and candidate sets, where there are any."""
 
 
 def describe(dataset: Dataset, seed: int, imbalance: float = 1.0) -> DataAudit:
@@ -49,8 +52,8 @@ def describe(dataset: Dataset, seed: int, imbalance: float = 1.0) -> DataAudit:
     rows = [hashlib.blake2b(row.tobytes(), digest_size=16).digest() for row in x]
     train, test = split(dataset, seed, imbalance)
     train_rows = {rows[i] for i in train.tolist()}
-    trained, tested = (set(dataset.y[part].tolist()) for part in (train, test))
-    occurs = set(dataset.y.tolist())
+    trained, tested = (_occurring(dataset, part) for part in (train, test))
+    occurs = _occurring(dataset, torch.arange(len(x)))
     return DataAudit(
         name=dataset.info.name,
         num_rows=len(x),
@@ -69,11 +72,20 @@ def describe(dataset: Dataset, seed: int, imbalance: float = 1.0) -> DataAudit:
     )
 
 
+def _occurring(dataset: Dataset, rows: Tensor) -> set[int]:
+    """Classes that one of the rows has as its true label; where unknown, as a candidate."""
+    sets = dataset.votes if dataset.candidates is None else dataset.candidates
+    if sets is None or dataset.labelled:
+        return set(dataset.y[rows].tolist())
+    return set((sets[rows] > 0).any(0).nonzero().flatten().tolist())
+
+
 def _digest(dataset: Dataset) -> str:
     content = hashlib.sha256(f"{tuple(dataset.x.shape)}:{dataset.num_classes}:".encode())
     x = dataset.x.numpy()
     content.update(x.tobytes() if x.dtype == np.uint8 else x.astype("<f4").tobytes())
-    content.update(dataset.y.numpy().astype("<i8").tobytes())
+    if dataset.labelled:
+        content.update(dataset.y.numpy().astype("<i8").tobytes())
     if dataset.candidates is not None:
         content.update(np.packbits(dataset.candidates.numpy()).tobytes())
     return content.hexdigest()[:16]
@@ -101,9 +113,13 @@ def audit_dataset(
         )
     dataset = load_dataset(info, data_dir, noisy=True)
     facts: dict[str, object] = {"kind": info.kind}
+    if not dataset.labelled:
+        facts["true_labels"] = "none: what would be the test rows is a hold-out"
     facts |= describe(dataset, seed, sets.imbalance).model_dump(mode="json")
     if dataset.classes and dataset.columns:
         facts |= {"classes": list(dataset.classes), "columns": list(dataset.columns)}
+    if not dataset.labelled:
+        facts["num_holdout"] = facts.pop("num_test")
     if info.digest:
         facts["digest"] = info.digest
     if dataset.digest:
@@ -115,7 +131,7 @@ def audit_dataset(
 
 def _candidate_facts(dataset: Dataset, sets: SetsSpec, seed: int) -> dict[str, object]:
     train, _ = split(dataset, seed, sets.imbalance)
-    y = dataset.y[train].numpy()
+    y = dataset.labels_of(train)
     facts: dict[str, object] = {"candidates": "real"}
     if sets.annotations:
         facts["candidates"] = f"annotations, {sets.annotations}"
@@ -123,7 +139,7 @@ def _candidate_facts(dataset: Dataset, sets: SetsSpec, seed: int) -> dict[str, o
         fields = sets.process.read.items()
         facts["candidates"] = ", ".join(f"{key}={value}" for key, value in fields)
     if sets.imbalance != 1:
-        counts = np.bincount(y, minlength=dataset.num_classes)
+        counts = np.bincount(dataset.y[train], minlength=dataset.num_classes)
         facts["class_counts"] = ", ".join(map(str, counts))
     found = unpruned_sets(dataset, train, sets, seed)
     if sets.pruning:
@@ -141,4 +157,5 @@ def _candidate_facts(dataset: Dataset, sets: SetsSpec, seed: int) -> dict[str, o
     audit = audit_candidates(found, y).model_dump(mode="json")
     renamed = {"num_rows": "candidate_rows", "digest": "candidate_digest"}
     audit.pop("num_classes")
-    return facts | {renamed.get(k, f"candidates_{k}"): v for k, v in audit.items()}
+    facts |= {renamed.get(k, f"candidates_{k}"): v for k, v in audit.items()}
+    return {key: value for key, value in facts.items() if value is not None}

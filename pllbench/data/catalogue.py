@@ -26,6 +26,7 @@ class DatasetInfo:
         split: how its test rows are chosen.
         real_candidates: its candidate sets come with it; otherwise a process generates them.
         annotated: they come as labels of several annotators, of which a rule makes sets.
+        labelled: its true labels are known.
         file: its file below the data directory; None where a library ships it.
         source: where a user finds that file.
         openml: data_id at OpenML, from where a missing file is downloaded; None: it is not.
@@ -60,6 +61,7 @@ class DatasetInfo:
     openml: int | None = None
     torchvision: str | None = None
     annotated: bool = False
+    labelled: bool = True
     noisy: bool = False
     num_classes: int | None = None
     pixels: tuple[tuple[float, ...], tuple[float, ...]] | None = None

@@ -4,9 +4,10 @@ Four forms:
 
 * `NAME.npz` with `x` and `y`, and optionally `candidates` [N, C] 0/1 (real candidate sets), or
   `annotations` [M, 3] (row, annotator, label), which may stand in `NAME.annotations.csv` instead
-  and of which a rule makes candidate sets; `num_train` (the first so many rows train, the others
-  test), `num_classes` and `kind` (`tabular`, `text`, `image` or `digits`; else `image` for three or
-  four dimensions, `tabular` for two). Images are uint8: [N, height, width],
+  and of which a rule makes candidate sets; with either of them `y` may be left out, where true
+  labels are not known; `num_train` (the first so many rows train, the others test), `num_classes`
+  and `kind` (`tabular`, `text`, `image` or `digits`; else `image` for three or four dimensions,
+  `tabular` for two). Images are uint8: [N, height, width],
   [N, height, width, channels] or [N, channels, height, width].
 * `NAME.mat` as the real-world sets have it: `data` [N, D], `target` [C, N] 0/1, and optionally
   `partial_target` [C, N].
@@ -69,7 +70,7 @@ def custom_info(path: Path) -> DatasetInfo:
         raise ValueError(f"{path}: {name!r} is a data set of the suite: choose another name")
     if problem := folder_name_problem(name):
         raise ValueError(f"{path}: {problem}: rename it")
-    annotated = False
+    annotated, labelled = False, True
     if path.is_dir():
         kind, real = "image", False
         fixed = bool(fixed_parts(path))
@@ -79,11 +80,15 @@ def custom_info(path: Path) -> DatasetInfo:
         kind, names = _npz_facts(path)
         annotated = "annotations" in names or annotations_file(path).exists()
         real, fixed = annotated or "candidates" in names, "num_train" in names
+        labelled = "y" in names
+        if not (labelled or real):
+            raise ValueError(f"{path}: no array `y` in it, and no `candidates` or `annotations`")
     elif path.suffix == ".mat":
         kind, real, fixed = "tabular", "partial_target" in _mat_names(path), False
     elif path.suffix in FRAME_SUFFIXES:
         columns = frame_columns(path)
-        if not (columns.labelled or columns.has_sets):
+        labelled = columns.labelled
+        if not (labelled or columns.has_sets):
             raise ValueError(f"{path}: no column `{TRUE_LABEL}`, and none of candidates")
         kind, real, fixed = "tabular", columns.has_sets, False
     else:
@@ -99,6 +104,7 @@ def custom_info(path: Path) -> DatasetInfo:
         file=str(path),
         source=str(path),
         annotated=annotated,
+        labelled=labelled,
         path=path,
         digest=content_digest(path),
     )
@@ -139,9 +145,8 @@ def _npz_facts(path: Path) -> tuple[str, set[str]]:
         kind = str(np.load(path, allow_pickle=False)["kind"]) if "kind" in shapes else ""
     except Exception as error:  # zipfile, zlib and NumPy each raise their own kind
         raise ValueError(f"{path}: not a .npz file, or cut off ({error})") from error
-    for key in ("x", "y"):
-        if key not in shapes:
-            raise ValueError(f"{path}: no array `{key}` in it")
+    if "x" not in shapes:
+        raise ValueError(f"{path}: no array `x` in it")
     if kind and kind not in get_args(Kind):
         raise ValueError(f"{path}: kind {kind!r} must be one of {', '.join(get_args(Kind))}")
     kind = kind or ("tabular" if len(shapes["x"]) == 2 else "image")

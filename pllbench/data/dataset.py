@@ -62,9 +62,8 @@ def load_dataset(info: DatasetInfo, data_dir: Path, *, noisy: bool = False) -> D
     if dataset.candidates is not None:
         where = str(info.path or find_file(info, data_dir))
         permitted = noisy or info.noisy
-        check_candidates(
-            dataset.candidates.numpy(), dataset.y.numpy(), noisy=permitted, where=where
-        )
+        labels = dataset.labels_of(torch.arange(len(dataset.x)))
+        check_candidates(dataset.candidates.numpy(), labels, noisy=permitted, where=where)
     return dataset
 
 
@@ -123,7 +122,7 @@ def _split(dataset: Dataset, seed: int) -> tuple[Tensor, Tensor]:
         kept = (dataset.folds != validated) & (dataset.folds != tested)
         return kept.nonzero().flatten(), (dataset.folds == tested).nonzero().flatten()
     if dataset.num_train is not None:
-        rows = torch.arange(len(dataset.y))
+        rows = torch.arange(len(dataset.x))
         return rows[: dataset.num_train], rows[dataset.num_train :]
     order, groups = _shuffled(dataset, seed)
     test = np.concatenate([rows[: round(TEST_SHARE * len(rows))] for rows in groups])
@@ -138,10 +137,10 @@ def _cross_validation(dataset: Dataset, seed: int, folds: int) -> tuple[Tensor, 
     name = dataset.info.name
     if dataset.folds is not None or dataset.num_train is not None:
         raise ValueError(f"data set {name!r} has a split of its own: it takes no folds")
-    if folds > len(dataset.y):
-        raise ValueError(f"data set {name!r}: {len(dataset.y)} rows are too few for {folds} folds")
+    if folds > len(dataset.x):
+        raise ValueError(f"data set {name!r}: {len(dataset.x)} rows are too few for {folds} folds")
     _, groups = _shuffled(dataset, seed // folds)
-    fold = np.arange(len(dataset.y)) % folds == seed % folds
+    fold = np.arange(len(dataset.x)) % folds == seed % folds
     order = np.concatenate(groups)
     return _sorted(order[~fold]), _sorted(order[fold])
 
@@ -151,7 +150,7 @@ def _shuffled(
 ) -> tuple[npt.NDArray[np.int64], list[npt.NDArray[np.int64]]]:
     """All rows in random order, and the same in groups: the classes, where a split minds them."""
     rng = np.random.default_rng(stream_seed(seed, "split"))
-    order = rng.permutation(len(dataset.y))
+    order = rng.permutation(len(dataset.x))
     if dataset.info.split != "stratified":
         return order, [order]
     labels = dataset.y.numpy()[order]

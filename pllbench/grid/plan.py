@@ -168,6 +168,7 @@ class _Planner:
         bases = {name: self._base(name, by_user=bool(selection.methods)) for name in methods}
         for info in self._grid_data(grid):
             for name, base in bases.items():
+                _require_labels(name, base, info)
                 rated = find_method(base).labels != "true" and not info.real_candidates
                 rates = grid.q or selection.protocol.q.get(info.name, DEFAULT_RATES)
                 for imbalance in (1.0,) if info.real_candidates else grid.imbalance or (1.0,):
@@ -278,6 +279,13 @@ def known_variants(selection: Selection) -> dict[str, Variant]:
         if variant.base not in methods:
             raise ValueError(f"variant {name!r}: {unknown_method(variant.base, methods)}")
     return variants
+
+
+def _require_labels(name: str, base: str, info: DatasetInfo) -> None:
+    """Raise FieldError if a method learns from true labels that a data set does not have."""
+    if find_method(base).labels == "true" and not info.labelled:
+        reason = f"learns from true labels, and {info.path} has none: leave it out"
+        raise FieldError("methods", reason, name)
 
 
 def _require_data(settings: Iterable[Setting], known: Iterable[str]) -> None:

@@ -1,19 +1,20 @@
-"""From records to a table: its cells and columns, and the sentences of the caption.
+"""From records to a table: its cells and columns.
 
 A row is a method or variant plus every difference from the protocol; a column is data set, process
 with its options, and q; a cell is the runs that differ in the seed alone. Nothing else is ever
 averaged: not even runs of one cell, where a declared default or the files of the data have changed.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pllbench.candidates.sets_spec import SetsSpec
 from pllbench.data.catalogue import DATASETS
 from pllbench.grid.benchmark import Benchmark
 from pllbench.grid.plan import PlannedRun
 from pllbench.grid.protocol import Protocol
+from pllbench.reports.captions import Shown, caption, cell_note, usual_number
 from pllbench.reports.groups import (
     RunGroup,
     planned_groups,
@@ -22,38 +23,10 @@ from pllbench.reports.groups import (
 )
 from pllbench.reports.highlight import with_marks
 from pllbench.reports.table import Block, Cell, Column, Row, Table
-from pllbench.results.metrics import DEFAULT_METRIC, METRICS, Metric
-from pllbench.results.model_selection import DEFAULT_RULE, RULES, Select
+from pllbench.results.metrics import CRITERIA, DEFAULT_METRIC, Metric
+from pllbench.results.model_selection import DEFAULT_RULE, Select
 from pllbench.results.records import Record
 from pllbench.validation import FieldError
-
-_NO_HOLDOUT = "no hold-out"
-"""Note of a cell whose runs have no value, since they hold out no training rows."""
-
-_NO_CLASSES = "not long-tailed"
-"""Note of a cell whose runs have no value of a metric over classes."""
-
-_BUDGETS = "Tuned rows and rows with default settings are ranked apart: a budget, a ranking."
-"""Note of a table with several budgets."""
-
-_MIXED_BUDGETS = "Mixed budgets: tuned rows are ranked together with rows with default settings."
-"""Note of a table that ranks several budgets together."""
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """What the numbers of a table are.
-
-    Attributes:
-        select: turns the epochs of a run into one number.
-        metrics: of what; each has a column of its own.
-        mixed_budgets: rank rows together whose settings were searched with different budgets, or
-            not at all.
-    """
-
-    select: Select = DEFAULT_RULE
-    metrics: tuple[Metric, ...] = (DEFAULT_METRIC,)
-    mixed_budgets: bool = False
 
 
 def build_table(
@@ -91,30 +64,53 @@ def build_metric_table(
     runs = {record.run_id: record for record in records}
     groups = recorded_groups(runs, protocol) if planned is None else planned_groups(runs, planned)
     groups = split_by_origin(groups, planned or ())
-    _require_values(groups, shown)
-    pairs = [(group, metric) for group in groups for metric in shown.metrics]
+    pairs = _shown_metrics(groups, shown)
+    _require_values(pairs, shown)
     values = [(*pair, pair[0].values(shown.select, pair[1])) for pair in pairs]
-    usual_n = _usual_n((group.planned, len(found)) for group, _, found in values)
+    usual_n = usual_number((group.planned, len(found)) for group, _, found in values)
     data: dict[tuple[str, float], list[tuple[RunGroup, Cell]]] = defaultdict(list)
     for group, metric, found in values:
         cell = _cell(group, metric, found, usual_n)
         data[group.spec.dataset, group.spec.imbalance].append((group, cell))
     keys = list(data) if planned is not None else sorted(data, key=_data_order)
     blocks = tuple(with_marks(_block(*key, data[key], shown), benchmark) for key in keys)
-    notes = _notes(blocks, groups, shown)
+    notes = caption(blocks, groups, shown)
     notes += [benchmark.note] if benchmark and benchmark.note else []
     title = benchmark.title if benchmark else ""
     return Table(blocks, shown.select, tuple(notes), title, shown.metrics)
 
 
-def _require_values(groups: Sequence[RunGroup], shown: Shown) -> None:
+def _shown_metrics(groups: Sequence[RunGroup], shown: Shown) -> list[tuple[RunGroup, Metric]]:
+    """Each group with each of its metrics: without true labels, criteria instead of accuracy."""
+    without = {(g.spec.dataset, g.spec.digest) for g in groups if not g.labelled}
+    pairs: list[tuple[RunGroup, Metric]] = []
+    for group in groups:
+        instead = CRITERIA if (group.spec.dataset, group.spec.digest) in without else ()
+        listed = [
+            one
+            for metric in shown.metrics
+            for one in (instead if instead and metric == DEFAULT_METRIC else (metric,))
+        ]
+        pairs += [(group, metric) for metric in dict.fromkeys(listed)]
+    return pairs
+
+
+def _require_values(pairs: Sequence[tuple[RunGroup, Metric]], shown: Shown) -> None:
     """Raise FieldError if no run has a value under the rule, or of a metric."""
-    if not any(group.values(shown.select, DEFAULT_METRIC) for group in groups):
+    runs = [record for group, _ in pairs for record in group.records.values()]
+    if not any(shown.select in run.result.rules for run in runs):
         reason = "no run here has a value for it; it needs a hold-out of training rows"
+        if shown.select == "oracle":
+            reason = "no run here has a value for it; it needs true labels"
         raise FieldError("select", reason, shown.select)
     for metric in shown.metrics:
-        if not any(group.values(shown.select, metric) for group in groups):
-            reason = "no run here has a value of it; it needs long-tailed training rows"
+        if metric == DEFAULT_METRIC:
+            continue
+        if not any(group.values(shown.select, one) for group, one in pairs if one == metric):
+            needed = (
+                "data without true labels" if metric in CRITERIA else "long-tailed training rows"
+            )
+            reason = f"no run here has a value of it; it needs {needed}"
             raise FieldError("metric", reason, metric)
 
 
@@ -132,28 +128,8 @@ def _cell(group: RunGroup, metric: Metric, values: tuple[float, ...], usual_n: i
         run_ids=tuple(run.run_id for run in runs),
         digests=tuple(run.provenance.audit.digest for run in runs),
         values=values,
-        note=_cell_note(group, metric, len(values), usual_n),
+        note=cell_note(group, metric, len(values), usual_n),
     )
-
-
-def _usual_n(cells: Iterable[tuple[int | None, int]]) -> int:
-    """The number of runs that most cells have; of equally many, the larger.
-
-    Args:
-        cells: numbers of planned runs and of values of each cell.
-    """
-    counts = Counter(planned or n for planned, n in cells if n)
-    return max(counts, key=lambda n: (counts[n], n))
-
-
-def _cell_note(group: RunGroup, metric: Metric, n: int, usual_n: int) -> str:
-    if not n and metric != DEFAULT_METRIC and group.records:
-        return _NO_CLASSES
-    if not n:
-        return _NO_HOLDOUT if group.records else ""
-    if n < (group.planned or 0):
-        return f"n = {n} of {group.planned}"
-    return f"n = {n}" if n != usual_n else ""
 
 
 def _data_order(key: tuple[str, float]) -> tuple[int, str, float]:
@@ -167,9 +143,11 @@ def _block(
     cells: Sequence[tuple[RunGroup, Cell]],
     shown: Shown,
 ) -> Block:
+    metrics = (*shown.metrics, *CRITERIA)
+
     def order(column: Column) -> tuple[str, float, int]:
         q = -1.0 if column.q is None else column.q
-        return column.candidates or "", q, shown.metrics.index(column.metric)
+        return column.candidates or "", q, metrics.index(column.metric)
 
     columns = sorted(
         {cell.column for _, cell in cells if cell.column.candidates is not None}, key=order
@@ -202,68 +180,3 @@ def _cells_of_reference(
     if len(by_metric) == 1 or not columns:
         return tuple(by_metric.values())
     return tuple(by_metric[column.metric] for column in columns)
-
-
-def _notes(blocks: Sequence[Block], groups: Sequence[RunGroup], shown: Shown) -> list[str]:
-    """Sentences of the caption: what a number is, what is special, what is missing."""
-    rows = [row for block in blocks for row in block.rows]
-    cells = [cell for row in rows for cell in row.cells if cell]
-    notes = [f"Test accuracy (%), {_rule(cells, shown.select)}; {mean_std_note(cells)}."]
-    notes += [f"{name}: {METRICS[name]}." for name in shown.metrics if name != DEFAULT_METRIC]
-    notes += [_seed_note(groups)]
-    references = dict.fromkeys(row.label for row in rows if row.reference)
-    if references:
-        listed = ", ".join(references).removesuffix(".")
-        notes += [f"From true labels, so one result for all q, not ranked: {listed}."]
-    apart = dict.fromkeys(row.label for row in rows for cell in row.cells if cell and cell.apart)
-    if apart:
-        notes += [f"On other splits or candidate sets, so not ranked: {', '.join(apart)}."]
-    if len({group.budget for group in groups}) > 1:
-        notes += [_MIXED_BUDGETS if shown.mixed_budgets else _BUDGETS]
-    if any(cell.note == _NO_HOLDOUT for cell in cells):
-        notes += [f"{_NO_HOLDOUT}: runs without a hold-out have no value under this rule."]
-    if any(cell.note == _NO_CLASSES for cell in cells):
-        notes += [f"{_NO_CLASSES}: runs without imbalance have no accuracies by class."]
-    distinct = {group.spec.cell: group for group in groups if group.planned}  # rows share runs
-    planned = sum(group.planned or 0 for group in distinct.values())
-    missing = planned - sum(len(group.records) for group in distinct.values())
-    holes = sum(cell is None for row in rows for cell in row.cells)
-    if missing:
-        notes += [f"Incomplete: {missing} of {planned} runs are missing."]
-        notes += ["A cell without all its runs is not ranked."]
-    elif holes and not planned:
-        notes += [f"Incomplete: {holes} of {holes + len(cells)} cells have no runs."]
-    return notes
-
-
-def _rule(cells: Sequence[Cell], select: Select) -> str:
-    short = select == "last10" and any(cell.epochs < 10 for cell in cells)
-    return RULES[select].words + " (all epochs of shorter runs)" * short
-
-
-def mean_std_note(cells: Sequence[Cell]) -> str:
-    """Clause of the caption: which spread follows ±, and the number of runs of a cell."""
-    usual_n = _usual_n((cell.planned, len(cell.values)) for cell in cells)
-    if all(len(cell.values) <= 1 for cell in cells):
-        return "one seed (n = 1)"
-    same = all(len(cell.values) == usual_n for cell in cells if cell.values)
-    unless = "" if same else " unless a cell says otherwise"
-    return f"mean ± sample std (ddof = 1) over n = {usual_n} seeds{unless}"
-
-
-def _seed_note(groups: Sequence[RunGroup]) -> str:
-    """Sentence of the caption: what varies with the seed, and which rows fix it by a data_seed."""
-    generated = any(group.spec.candidates for group in groups)
-    varies = "split, candidate sets" if generated else "split"
-    fixed = "split and candidate sets" if generated else "split"
-    seeds = {group.label: group.spec.data_seed for group in groups}
-    fixing = {label: seed for label, seed in sorted(seeds.items()) if seed is not None}
-    numbers = ", ".join(map(str, sorted(set(fixing.values()))))
-    if not fixing:
-        return f"{varies.capitalize()} and initialisation vary with the seed."
-    if len(fixing) == len(seeds):
-        return f"Initialisation varies with the seed; data_seed = {numbers} fixes {fixed}."
-    return (
-        f"{varies.capitalize()} and initialisation vary with the seed; "
-        f"data_seed = {numbers} fixes {fixed} of {', '.join(fixing)}."
-    )

@@ -12,6 +12,7 @@ from pllbench.reports.settings import tabulate_settings
 from pllbench.reports.styles import settings_in
 from pllbench.reports.table import MISSING, Cell, Column, Row, format_q
 from pllbench.reports.wins import PairedOutcome, format_wins
+from pllbench.results.metrics import quantity_of
 from pllbench.results.records import Record
 
 _SPLITS = {
@@ -28,6 +29,7 @@ class Chapter:
     Attributes:
         anchor: id of its element.
         title: its heading.
+        quantity: what its accuracies are, as titles begin.
         facts: names and values.
         tables: its text tables; the first has the accuracies.
         links: addresses, by row and column of cells of the first table.
@@ -38,6 +40,7 @@ class Chapter:
 
     anchor: str
     title: str
+    quantity: str
     facts: tuple[tuple[str, str], ...]
     tables: tuple[TextTable, ...]
     links: Mapping[tuple[int, int], str]
@@ -86,6 +89,7 @@ class Chapters:
         return Chapter(
             anchor=self.datasets[block.key],
             title=block.title,
+            quantity=quantity_of([self.columns[j].metric for j in columns]),
             facts=_dataset_facts(block.dataset, [self.records[run_id] for run_id in runs]),
             tables=(table,),
             links={(i, 0): f"#{anchor}" for i, anchor in enumerate(anchors_of_rows)},
@@ -97,7 +101,8 @@ class Chapters:
     def _line(self, place: int, line: Line) -> Chapter:
         shown = line.cells(self.columns)
         runs = [cell.run_ids[0] for _, cell in shown if cell.run_ids]  # seeds have equal settings
-        headers = ["Data set", "Candidates", "q", "Differs from the protocol", "Accuracy"]
+        quantity = quantity_of([self.columns[j].metric for j, _ in shown])
+        headers = ["Data set", "Candidates", "q", "Differs from the protocol", quantity]
         headers += ["Rank here", "Wins / ties / losses", "Seconds", "Runs"]
         links = {}
         for i, (j, cell) in enumerate(shown):
@@ -108,6 +113,7 @@ class Chapters:
         return Chapter(
             anchor=self.lines[line.key],
             title=line.label,
+            quantity=quantity,
             facts=self._line_facts(line),
             tables=(
                 TextTable("Results", plain_headers(headers), rows, 4),
@@ -173,6 +179,9 @@ def _dataset_facts(name: str, runs: Sequence[Record]) -> tuple[tuple[str, str], 
         facts += [("Source", info.source or "scikit-learn")]
     if runs:
         result, audit = runs[0].result, runs[0].provenance.audit
-        rows = f"{result.num_train:,} training, {result.num_test:,} test"
+        counts = {"training": result.num_train, "test": result.num_test}
+        if result.num_holdout:
+            counts["hold-out"] = result.num_holdout
+        rows = ", ".join(f"{number:,} {part}" for part, number in counts.items())
         facts += [("Rows", rows), ("Classes", str(audit.num_classes))]
     return tuple(facts)

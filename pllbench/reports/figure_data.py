@@ -10,9 +10,10 @@ from pllbench.reports.leaderboard import Leaderboard
 from pllbench.reports.statistics import cliques, t_quantile
 from pllbench.reports.styles import assign_looks
 from pllbench.reports.table import Cell, Column
+from pllbench.results.metrics import axis_label
 
-CURVES = ("accuracy", "class_noise", "pairwise_noise")
-"""Curves that are drawn."""
+NOISE_CURVES = ("class_noise", "pairwise_noise")
+"""Curves that are drawn beside that of a column's metric."""
 
 _MOST_NUMBERS = 100_000
 """Numbers of all curves together: longer curves are thinned, or pages would take long to load."""
@@ -109,6 +110,7 @@ def _columns(board: Leaderboard, columns: Sequence[Column]) -> list[JsonValue]:
                 "title": ", ".join(parts),
                 "candidates": column.candidates,
                 "q": column.q,
+                "quantity": axis_label(column.metric).capitalize(),
                 "ranked": column.block_key in ranked,
             }
         )
@@ -135,11 +137,13 @@ def _ranks(board: Leaderboard) -> JsonValue:
 def _curves(cells: Sequence[tuple[int, int, Cell]], columns: CurvesById) -> JsonValue:
     """Thinned curves of all cells, and the epochs that are kept, by the length of the runs."""
     least, most = _EPOCHS
-    number = max(least, min(most, _MOST_NUMBERS // (2 * len(CURVES) * max(1, len(cells)))))
+    per_epoch = 2 * (1 + len(NOISE_CURVES)) * max(1, len(cells))
+    number = max(least, min(most, _MOST_NUMBERS // per_epoch))
     epochs = {cell.epochs: kept_epochs(cell.epochs, number) for _, _, cell in cells}
     found: list[JsonValue] = []
     for i, j, cell in cells:
-        runs = {name: stack_runs(cell, columns, name) for name in CURVES}
+        drawn = {"metric": cell.column.metric} | {name: name for name in NOISE_CURVES}
+        runs = {key: stack_runs(cell, columns, name) for key, name in drawn.items()}
         kept = epochs[cell.epochs]
         entry: dict[str, JsonValue] = {"line": i, "column": j, "length": cell.epochs}
         for name, values in runs.items():

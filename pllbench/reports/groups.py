@@ -32,6 +32,11 @@ class RunGroup:
         return self.spec.labels == "true"
 
     @property
+    def labelled(self) -> bool:
+        """Whether its runs, if there are any, have true labels to test on."""
+        return all(record.result.labelled for record in self.records.values())
+
+    @property
     def budget(self) -> str:
         """What the search for its settings was given, in words; empty for default settings."""
         return self.spec.tuning.budget.words if self.spec.tuning else ""

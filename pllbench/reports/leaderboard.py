@@ -54,7 +54,7 @@ class Line:
     def cells(self, columns: Sequence[Column]) -> list[tuple[int, Cell]]:
         """Its cells once, each with the place of its column; a reference's with the first."""
         found = [(j, cell) for j, column in enumerate(columns) if (cell := self.cell(column))]
-        places = {cell.run_ids or j: (j, cell) for j, cell in reversed(found)}
+        places = {(c.run_ids or j, c.column.metric): (j, c) for j, c in reversed(found)}
         return list(reversed(places.values()))
 
 

@@ -15,6 +15,7 @@ from pllbench.reports.provenance import tabulate_audits, tabulate_machines, tabu
 from pllbench.reports.report import Report, TextTable
 from pllbench.reports.table import Table
 from pllbench.reports.wins import outcomes, tabulate_wins
+from pllbench.results.metrics import quantity_of
 from pllbench.results.records import Record
 
 
@@ -52,6 +53,7 @@ class Page:
     Attributes:
         title: its heading.
         facts: of the whole, a sentence each.
+        quantity: what its accuracies are, as titles begin.
         leaderboard: its first table, a row a chapter of `lines`.
         wins: the matrix of wins, ties and losses.
         datasets: a chapter each.
@@ -64,6 +66,7 @@ class Page:
 
     title: str
     facts: tuple[str, ...]
+    quantity: str
     leaderboard: TextTable
     wins: TextTable
     datasets: tuple[Chapter, ...]
@@ -86,6 +89,7 @@ def build_page(source: PageSource) -> Page:
     return Page(
         title=table.title or "Results",
         facts=(f"{len(records):,} runs of {contents}.", *table.notes),
+        quantity=quantity_of([column.metric for column in board.columns]),
         leaderboard=leaderboard_table(board),
         wins=tabulate_wins(found, rivals),
         datasets=chapters.of_datasets(),

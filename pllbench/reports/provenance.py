@@ -4,6 +4,7 @@ import math
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from urllib.parse import quote
@@ -12,6 +13,7 @@ from pllbench.candidates.sets_spec import SetsSpec
 from pllbench.grid.plan import PlannedRun
 from pllbench.reports.report import TextTable, plain_headers, plain_row
 from pllbench.reports.table import Column, Table, data_title, format_q
+from pllbench.results.metrics import DEFAULT_METRIC
 from pllbench.results.records import Record, record_path
 from pllbench.spec import RunSpec
 
@@ -23,8 +25,10 @@ def tabulate_audits(table: Table, records: Iterable[Record]) -> TextTable:
     for row, cell in table.cells:
         for run_id in () if row.reference else cell.run_ids:
             record = by_id[run_id]
-            runs[cell.column].setdefault(record.provenance.audit.digest, record)
-    columns = [column for block in table.blocks for column in block.columns if column in runs]
+            column = replace(cell.column, metric=DEFAULT_METRIC)  # those of all metrics are equal
+            runs[column].setdefault(record.provenance.audit.digest, record)
+    shown = (replace(c, metric=DEFAULT_METRIC) for block in table.blocks for c in block.columns)
+    columns = [column for column in dict.fromkeys(shown) if column in runs]
     annotated = any(r.provenance.annotator for draws in runs.values() for r in draws.values())
     headers = ["Data set", "Candidates", "q", "Draws", "Rows", "Classes", "Mean size"]
     headers += ["Smallest", "Largest", "Single (%)", "Full (%)", "Without true (%)"]
@@ -40,7 +44,7 @@ def tabulate_audits(table: Table, records: Iterable[Record]) -> TextTable:
         notes=(
             "Means over the draws that methods were trained on; smallest and largest over all.",
             "Single: rows with one candidate. Full: rows in which every class is one.",
-            "Without true: rows whose true label is no candidate.",
+            "Without true: rows whose true label is no candidate, where true labels are known.",
         ),
     )
 
@@ -49,7 +53,7 @@ def _audit_texts(column: Column, draws: Sequence[Record]) -> list[str]:
     audits = [record.provenance.audit for record in draws]
     annotators = [a.train_accuracy for r in draws if (a := r.provenance.annotator)]
     shares = [
-        fmean(getattr(audit, name) for audit in audits)
+        [share for audit in audits if (share := getattr(audit, name)) is not None]
         for name in ("singletons", "full", "without_true")
     ]
     return [
@@ -62,7 +66,7 @@ def _audit_texts(column: Column, draws: Sequence[Record]) -> list[str]:
         f"{fmean(audit.mean for audit in audits):.2f}",
         str(min(audit.min for audit in audits)),
         str(max(audit.max for audit in audits)),
-        *(f"{100 * share:.1f}" for share in shares),
+        *(f"{100 * fmean(known):.1f}" if known else "" for known in shares),
         f"{100 * fmean(annotators):.1f}" if annotators else "",
     ]
 

@@ -104,8 +104,8 @@ class Entry:
 
     @property
     def data_title(self) -> str:
-        """The data set and its imbalance, as printed."""
-        return data_title(self.dataset, self.imbalance)
+        """The data set, its imbalance and its criterion, if any, as printed."""
+        return data_title(self.dataset, self.imbalance, self.metric)
 
     def values(self) -> dict[str, object]:
         """Its attributes by name, in the order of `header`."""

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from pllbench.reports.aggregate import mean_std_note
+from pllbench.reports.captions import mean_std_note, quantity
 from pllbench.reports.report import (
     Report,
     TextRow,
@@ -39,7 +39,7 @@ def report_rules(tables: Mapping[Select, Table]) -> Report:
         ),
         notes=(
             *first.title_note,
-            f"Test accuracy (%), {mean_std_note(cells)}.",
+            f"{quantity(cells)}, {mean_std_note(cells)}.",
             *_rule_notes(rules),
             *first.notes[1:],  # its first note is on a single rule
         ),
@@ -51,10 +51,13 @@ def _rule_notes(rules: Sequence[Select]) -> list[str]:
     notes = [f"{rule}: {RULES[rule].words}." for rule in rules if rule != "oracle"]
     if "oracle" in rules:
         notes += ["The oracle is the best test epoch: a diagnostic, not a result."]
-    if missing := [RULES[rule].header for rule in RULES if rule not in rules]:
-        notes += [
-            f"Without a value here, since no run has a hold-out: {', '.join(missing).lower()}."
-        ]
+    missing = [rule for rule in RULES if rule not in rules]
+    if "oracle" in missing:
+        missing.remove("oracle")
+        notes += ["No oracle: it needs true labels."]
+    if missing:
+        listed = ", ".join(RULES[rule].header for rule in missing).lower()
+        notes += [f"Without a value here, since no run has a hold-out: {listed}."]
     return notes
 
 

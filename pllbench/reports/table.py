@@ -8,7 +8,7 @@ from typing import Literal
 
 from pllbench.data.catalogue import DATASETS
 from pllbench.reports.statistics import MeanStd, mean_std
-from pllbench.results.metrics import DEFAULT_METRIC, Metric
+from pllbench.results.metrics import CRITERIA, DEFAULT_METRIC, Metric, printed_metric
 from pllbench.results.model_selection import Select
 
 MISSING = "--"
@@ -83,9 +83,10 @@ def _with_imbalance(data: str, imbalance: float) -> str:
     return data if imbalance == 1 else f"{data}, imbalance {imbalance:g}"
 
 
-def data_title(dataset: str, imbalance: float) -> str:
-    """A data set and the imbalance of its training rows, if any, as printed."""
-    return _with_imbalance(dataset_title(dataset), imbalance)
+def data_title(dataset: str, imbalance: float, metric: Metric = DEFAULT_METRIC) -> str:
+    """A data set, the imbalance of its training rows and its criterion, if any, as printed."""
+    title = _with_imbalance(dataset_title(dataset), imbalance)
+    return f"{title}, {printed_metric(metric)}" if metric in CRITERIA else title
 
 
 def section_titles(
@@ -138,8 +139,8 @@ class Column:
 
     @property
     def data_title(self) -> str:
-        """The data set and its imbalance, as printed."""
-        return data_title(self.dataset, self.imbalance)
+        """The data set, its imbalance and its criterion, if any, as printed."""
+        return data_title(self.dataset, self.imbalance, self.metric)
 
     @property
     def process(self) -> str | None:
@@ -278,7 +279,7 @@ class Block:
         last = () if column.q is None else (f"q = {column.q:g}",)
         sets = (process if last else f"{process} candidate sets", *options)
         if {c.metric for c in self.columns} != {DEFAULT_METRIC}:
-            last = (*last, column.metric)
+            last = (*last, printed_metric(column.metric))
         return (*sets, *last) if several or options else last
 
     @property

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pllbench.results.files import require_regular, write_atomic
+from pllbench.results.metrics import CRITERIA, DEFAULT_METRIC
 
 ZIP_END = struct.Struct("<4s6xHLLH")
 """The record at the end of a zip file, in the words of the format: its signature, the number of
@@ -38,6 +39,11 @@ def pack(curves: Curves) -> bytes:
     buffer = BytesIO()
     np.savez_compressed(buffer, **{name: c.astype(np.float32) for name, c in curves.items()})  # type: ignore[arg-type]
     return buffer.getvalue()
+
+
+def num_epochs(curves: Curves) -> int:
+    """Length of the columns."""
+    return len(next(iter(curves.values())))
 
 
 def write_curves(path: Path, curves: Curves) -> None:
@@ -96,9 +102,10 @@ def read_curves(path: Path) -> dict[str, npt.NDArray[np.float64]]:
             stored = {name: columns[name] for name in columns.files}
     except (OSError, ValueError) as error:  # it is whole, but holds no plain arrays
         raise ValueError(f"{file}: not readable ({error})") from error
-    if "accuracy" not in stored or {v.dtype for v in stored.values()} - {*_PRECISIONS}:
+    judged = stored.keys() & {DEFAULT_METRIC, *CRITERIA}
+    if not judged or {v.dtype for v in stored.values()} - {*_PRECISIONS}:
         raise ValueError(f"{file}: not readable (no accuracy over epochs, or what is no number)")
     found = {name: column.astype(np.float64) for name, column in stored.items()}
-    if {values.shape for values in found.values()} != {(found["accuracy"].size,)}:
+    if {values.shape for values in found.values()} != {(found[judged.pop()].size,)}:
         raise ValueError(f"{file}: not readable (columns of several shapes)")
     return found

@@ -10,7 +10,7 @@ from pllbench.results.files import write_atomic
 Kept = Literal["predictions", "model"]
 """What a run keeps on request: scores of its test rows, or the trained method."""
 
-KEPT_SUFFIXES: Mapping[Kept, str] = {"predictions": ".predictions.npz", "model": ".model.pt"}
+KEPT_SUFFIXES: Mapping[Kept, str] = {"predictions": ".predictions.npz", "model": ".model"}
 
 
 def kept_path(path: Path, kind: Kept) -> Path:

@@ -1,10 +1,11 @@
 """Selection rules: how the epochs of a run become one accuracy."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pllbench.budget import Criterion
+from pllbench.results.metrics import CRITERIA
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,17 +56,34 @@ def choose(curves: "Curves") -> tuple[dict[Select, float], dict[Select, int]]:
     """Test accuracy under every rule that the columns of a run allow, and the epochs chosen.
 
     The hold-out's rules need its columns. There the other criterion breaks ties, then the later
-    epoch wins.
+    epoch wins. Without true labels there is no accuracy, and no oracle.
     """
     import numpy as np  # commands name the rules in --help, which shall be fast
 
-    test = curves["accuracy"]
-    epochs: dict[Select, int] = {"oracle": int(test.argmax())}
+    test = curves.get("accuracy")
+    epochs: dict[Select, int] = {} if test is None else {"oracle": int(test.argmax())}
     if "covering_rate" in curves:
         covering, approximated = curves["covering_rate"], curves["approximated_accuracy"]
         epochs["covering_rate"] = int(np.lexsort((approximated, covering))[-1])
         epochs["approximated_accuracy"] = int(np.lexsort((covering, approximated))[-1])
-    return under_rules(test, epochs), epochs
+    return {} if test is None else under_rules(test, epochs), epochs
+
+
+def chosen_epoch(runs: "Sequence[Curves]", criterion: Criterion) -> int:
+    """The epoch (0-based) at which a criterion's mean over runs of equal length is highest.
+
+    The other criterion breaks ties, then the later epoch wins, as in `choose`.
+    """
+    import numpy as np
+
+    names = (other_criterion(criterion), criterion)
+    by_criterion = (np.mean([run[name] for run in runs], axis=0) for name in names)
+    return int(np.lexsort(tuple(by_criterion))[-1])
+
+
+def other_criterion(criterion: Criterion) -> Criterion:
+    """The one that breaks its ties."""
+    return next(name for name in CRITERIA if name != criterion)
 
 
 def under_rules(

@@ -15,6 +15,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue, ValidationError
 from pydantic_core import from_json
 
+from pllbench.budget import Criterion
 from pllbench.candidates.audit import Audit
 from pllbench.candidates.pruning import PruningAudit
 from pllbench.results.curves import Curves, num_columns, require_curves, write_curves
@@ -32,15 +33,23 @@ SCHEMA: Literal[1] = 1
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
+def _is_empty(values: Mapping[str, object]) -> bool:
+    return not values
+
+
 class Result(StrictModel):
     """Summaries of one run, as fractions."""
 
     accuracy: dict[Select, Share]
-    """Test accuracy by selection rule; the hold-out's rules only where the run had a hold-out."""
+    """Test accuracy by selection rule; the hold-out's rules only where the run had a hold-out.
+    Empty without true labels."""
     epoch: dict[Select, int]
     """The epoch (0-based) that a rule chose, for the rules that choose one."""
     class_accuracy: dict[ClassMetric, dict[Select, Share]] = {}
     """Means over classes of the test accuracy, by selection rule; of long-tailed runs only."""
+    criteria: dict[Criterion, dict[Select, Share]] = Field(default={}, exclude_if=_is_empty)
+    """Of runs without true labels: the hold-out's criteria, by selection rule. Not written where
+    there are none, so that other records look as they always did."""
     extra: dict[str, Share] = {}
     """Mean of the last 10 epochs' test accuracy of the method's further heads, by name."""
     class_noise: Share | None = None
@@ -53,7 +62,20 @@ class Result(StrictModel):
 
     def values(self, metric: Metric) -> Mapping[Select, float]:
         """A metric by selection rule; empty where the run has no value of it."""
-        return self.accuracy if metric == "accuracy" else self.class_accuracy.get(metric, {})
+        if metric == "accuracy":
+            return self.accuracy
+        others: Mapping[str, Mapping[Select, float]] = self.class_accuracy | self.criteria  # type: ignore[operator] # keys of both kinds
+        return others.get(metric, {})
+
+    @property
+    def labelled(self) -> bool:
+        """Whether there were true labels to test on."""
+        return bool(self.accuracy)
+
+    @property
+    def rules(self) -> frozenset[Select]:
+        """The selection rules under which it has a value."""
+        return frozenset(self.accuracy).union(*self.criteria.values())
 
 
 class AnnotatorFacts(StrictModel):

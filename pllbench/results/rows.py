@@ -98,7 +98,8 @@ def run_rows(records: Sequence[Record], protocol: Protocol) -> list[dict[str, Va
     """One row a run, in the order of `records`, all with the same columns in the same order.
 
     The columns are those of `RunRow`; then, where any of the runs has them, accuracies of
-    long-tailed classes by metric and rule (`balanced_last10`) and of further heads
+    long-tailed classes by metric and rule (`balanced_last10`), the hold-out's criteria of runs
+    without true labels (`covering_rate_last10`) and accuracies of further heads
     (`extra_auxiliary`).
 
     Args:
@@ -169,7 +170,7 @@ def _further(record: Record) -> dict[str, float]:
     result = record.result
     found = {
         f"{metric}_{rule}": value
-        for metric, values in result.class_accuracy.items()
+        for metric, values in (*result.class_accuracy.items(), *result.criteria.items())
         for rule, value in values.items()
     }
     return found | {f"extra_{name}": value for name, value in result.extra.items()}

@@ -7,12 +7,24 @@ from pathlib import Path
 
 import torch
 
+from pllbench.validation import FieldError
+
 
 def resolve_device(name: str) -> torch.device:
-    """The device that an option names: auto is a GPU where there is one."""
+    """The device that an option names: auto is a GPU where there is one.
+
+    Raises:
+        FieldError: it names none, or a GPU where there is none.
+    """
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
-    return torch.device(name)
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise FieldError("device", "must be auto, cpu, cuda or cuda:1", name) from error
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise FieldError("device", "no CUDA device here; use cpu", name)
+    return device
 
 
 def current_device(device: torch.device) -> AbstractContextManager[object]:

@@ -1,28 +1,23 @@
 """What a run keeps on request: the scores of its test rows, and the trained method.
 
-Letters in shape comments: M test rows, C classes, N training rows.
+Letters in shape comments: M test rows, C classes.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
-from pllbench.data.readers.base import Dataset, short_message
-from pllbench.method import Method, Network, Problem
-from pllbench.networks import compile_encoders, make_network
-from pllbench.registry import load_method
+from pllbench.data.readers.base import Dataset
+from pllbench.method import Method
 from pllbench.results.kept import Kept
 from pllbench.spec import RunSpec
 from pllbench.training.evaluation import predictions
+from pllbench.training.model import TrainedModel, pack_model
 from pllbench.training.task import Task
-from pllbench.views.roles import Views
-from pllbench.views.scaling import Statistics
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,25 +37,28 @@ def files_to_keep(kinds: Sequence[Kept], run: TrainedRun) -> dict[Kept, bytes]:
 
 
 def _predictions(run: TrainedRun) -> bytes:
-    """A .npz file about the test rows, after the last epoch.
+    """A .npz file about the test rows, of which there may be none, after the last epoch.
 
     `rows` [M], their places in the data set; `y` [M], true labels; `scores` [M, C]; `predicted`
     [M]; `class_accuracy` [C], the share of a class's rows that are right, NaN where it has none;
     `classes` [C], where the classes have names.
     """
     task = run.task
-    scores = predictions(run.method, task, task.test_x)
-    predicted, num_classes = scores.argmax(1), scores.shape[1]
-    counts = torch.bincount(task.test_y, minlength=num_classes)
-    right = torch.bincount(task.test_y[predicted == task.test_y], minlength=num_classes)
+    num_classes = task.candidates.shape[1]
+    scores = torch.empty(0, num_classes)
+    if len(task.test_x):
+        scores = predictions(run.method, task, task.test_x).float().cpu()
+    predicted, y = scores.argmax(1), task.test_y.cpu()
+    counts = torch.bincount(y, minlength=num_classes)
+    right = torch.bincount(y[predicted == y], minlength=num_classes)
     arrays = {
         "rows": task.test_rows,
-        "y": task.test_y,
-        "scores": scores.float(),
+        "y": y,
+        "scores": scores,
         "predicted": predicted,
         "class_accuracy": right.double() / counts,
     }
-    content = {name: values.cpu().numpy() for name, values in arrays.items()}
+    content = {name: values.numpy() for name, values in arrays.items()}
     if run.dataset.classes:
         content["classes"] = np.array(run.dataset.classes)
     buffer = BytesIO()
@@ -69,72 +67,7 @@ def _predictions(run: TrainedRun) -> bytes:
 
 
 def _model(run: TrainedRun) -> bytes:
-    """All that `load_model` needs: no data, and no code."""
-    task, stats = run.task, run.task.views.stats
-    buffer = BytesIO()
-    content = {
-        "spec": run.spec.model_dump_json(),
-        "kind": task.views.kind,
-        "statistics": {field.name: getattr(stats, field.name).cpu() for field in fields(stats)},
-        "state": {name: values.cpu() for name, values in run.method.state_dict().items()},
-        "shape": list(task.x.shape[1:]),
-        "num_train": len(task.x),
-        "num_classes": task.candidates.shape[1],
-    }
-    torch.save(content, buffer)
-    return buffer.getvalue()
-
-
-@dataclass(frozen=True, slots=True)
-class TrainedModel:
-    """A trained method with the scaling of its training rows.
-
-    Attributes:
-        spec: the run that trained it.
-        method: in eval mode, on the CPU.
-        views: scale rows as the run did.
-    """
-
-    spec: RunSpec
-    method: Method[Any]
-    views: Views
-
-    @torch.no_grad()
-    def scores(self, x: Tensor) -> Tensor:
-        """Scores [M, C] of rows x [M, ...] as its data set has them, unscaled."""
-        return self.method.predict(self.views.plain(x))
-
-
-def load_model(path: Path) -> TrainedModel:
-    """The trained method of a file that a run has kept.
-
-    Raises:
-        ValueError: it is none, or it does not fit the method of now; the message names the file.
-    """
-    try:
-        content = torch.load(path, map_location="cpu", weights_only=True)
-        spec = RunSpec.model_validate_json(content["spec"])
-        views = Views(content["kind"], spec.views, Statistics(**content["statistics"]))
-        method = _rebuilt(spec, content)
-    except Exception as error:  # torch, pickle, pydantic and a method each raise their own kinds
-        raise ValueError(f"{path}: not a model of this version ({short_message(error)})") from error
-    return TrainedModel(spec, method.eval(), views)
-
-
-def _rebuilt(spec: RunSpec, content: dict[str, Any]) -> Method[Any]:
-    cls, shape = load_method(spec.method), tuple(content["shape"])
-    if cls.version != spec.version:
-        raise ValueError(f"{spec.method} is of version {cls.version} now, not {spec.version}")
-
-    def network() -> Network:
-        return make_network(spec.train, shape, content["num_classes"])
-
-    # The sets themselves are in the method's state, as far as it needs them.
-    sets = torch.ones(content["num_train"], content["num_classes"], dtype=torch.bool)
-    method = cls(
-        Problem(sets, spec.train.epochs, network, shape), cls.hparams_type.parse(spec.hparams)
-    )
-    if spec.train.compile:
-        compile_encoders(method)
-    method.load_state_dict(content["state"])
-    return method
+    """What `read_model` and `PartialLabelClassifier.load` read: no data, and no code."""
+    num_classes = run.task.candidates.shape[1]
+    classes = list(run.dataset.classes or range(num_classes))
+    return pack_model(TrainedModel(run.spec, run.method, run.task), {"classes": classes})

@@ -21,8 +21,8 @@ class Observer:
     def progressed(self, run: PlannedRun, progress: Progress) -> None:
         """A run has ended an epoch."""
 
-    def finished(self, run: PlannedRun, accuracy: float, seconds: float) -> None:
-        """A run is stored; `accuracy` is a fraction."""
+    def finished(self, run: PlannedRun, accuracy: float | None, seconds: float) -> None:
+        """A run is stored; `accuracy` is a fraction, None without true labels."""
 
     def failed(self, run: PlannedRun, reason: str) -> None:
         """A run has failed, here or in another process."""

@@ -14,7 +14,7 @@ from pllbench.data.content import files_digest, other_files
 from pllbench.data.dataset import load_dataset, require_files
 from pllbench.grid.plan import PlannedRun
 from pllbench.results import records
-from pllbench.results.curves import Curves
+from pllbench.results.curves import Curves, num_epochs
 from pllbench.results.equality import Numbers, first_difference, read_numbers
 from pllbench.results.files import lock_file
 from pllbench.results.kept import without_kept, write_kept
@@ -281,8 +281,8 @@ class _Grid:
             return
         workspace.finish()
         self.summary.done += 1
-        result = event.record.result
-        self.observer.finished(run, result.accuracy[DEFAULT_RULE], event.record.provenance.seconds)
+        accuracy = event.record.result.accuracy.get(DEFAULT_RULE)
+        self.observer.finished(run, accuracy, event.record.provenance.seconds)
 
     def _compare(self, run: PlannedRun, event: Finished) -> None:
         """Note whether a run that was done again gave the same; other numbers are set aside."""
@@ -307,7 +307,7 @@ class _Grid:
             return
         workspace.release()
         self.summary.done += 1
-        self.observer.paused(run, len(curves["accuracy"]))
+        self.observer.paused(run, num_epochs(curves))
 
     def _fail(self, run: PlannedRun, workspace: Workspace, reason: str, details: str) -> None:
         line = " ".join(reason.split())[:MAX_REASON]

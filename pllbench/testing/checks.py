@@ -80,6 +80,10 @@ def declarations(cls: AnyMethod) -> None:
         for name, number in method.scheduled().items():
             where = f"at epoch {epoch} of {EPOCHS}"
             require(math.isfinite(number), f"schedule {name} is {number} {where}")
+    weights = method.training_confidence()
+    if weights is not None:
+        proper = weights.shape == task.candidates.shape and bool((weights >= 0).all())
+        require(proper, "training_confidence gives no weights from 0 for each row and class")
 
 
 def steps(cls: AnyMethod) -> None:
@@ -203,7 +207,8 @@ def resuming(cls: AnyMethod) -> None:
 def labels_unseen(cls: AnyMethod) -> None:
     """Other true labels, of training and of test rows, change no parameter and no buffer."""
     task, spec = toy_task(48), toy_spec(cls)
-    other = replace(task, y=(task.y + 1) % NUM_CLASSES, test_y=(task.test_y + 1) % NUM_CLASSES)
+    shifted, shifted_test = ((y + 1) % NUM_CLASSES for y in (task.y, task.test_y))
+    other = replace(task, true_labels=shifted, test_y=shifted_test)
 
     def final(task: Task) -> dict[str, Any]:
         return train(spec, cls, task).method.state_dict()

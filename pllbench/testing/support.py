@@ -55,7 +55,7 @@ def toy_task(num_rows: int, labels: Literal["candidates", "true"] = "candidates"
     return Task(
         x=x,
         candidates=sets,
-        y=y,
+        true_labels=y,
         test_x=test_x,
         test_y=test_y,
         holdout_x=x[:0],

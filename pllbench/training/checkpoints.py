@@ -44,21 +44,21 @@ class State:
     seconds: float
 
 
-def sealed(content: bytes) -> bytes:
+def sealed(content: bytes, header: bytes = HEADER) -> bytes:
     """`content` behind a header and its digest."""
-    return HEADER + DIGEST(content).digest() + content
+    return header + DIGEST(content).digest() + content
 
 
-def unsealed(file: bytes) -> bytes:
+def unsealed(file: bytes, header: bytes = HEADER) -> bytes:
     """The content of what `sealed` gave; no damage to any byte passes.
 
     Raises:
         ValueError: it is not that, or not of this version.
     """
-    start = len(HEADER) + DIGEST().digest_size
-    if not file.startswith(HEADER):
+    start = len(header) + DIGEST().digest_size
+    if not file.startswith(header):
         raise ValueError("damaged, or of another version")
-    if DIGEST(file[start:]).digest() != file[len(HEADER) : start]:
+    if DIGEST(file[start:]).digest() != file[len(header) : start]:
         raise ValueError("damaged")
     return file[start:]
 

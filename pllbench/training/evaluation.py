@@ -87,10 +87,23 @@ _IMPROPER: dict[str, Callable[[Tensor], Tensor]] = {"NaN": torch.isnan, "inf": t
 def evaluate(method: Method[Any], task: Task) -> dict[str, float]:
     """The columns of an epoch that say how well the method predicts: test rows, hold-out.
 
+    Those of which there are no rows are left out.
+
     Raises:
         ValueError: scores are not of the contract's shape or dtype.
         FloatingPointError: a score is NaN or +inf, or all scores of a row are -inf.
     """
+    row = _test(method, task) if len(task.test_x) else {}
+    if len(task.holdout_x):
+        held = predictions(method, task, task.holdout_x)
+        sets = task.holdout_candidates
+        row["covering_rate"] = covering_rate(held, sets)
+        row["approximated_accuracy"] = approximated_accuracy(held, sets)
+    return row
+
+
+def _test(method: Method[Any], task: Task) -> dict[str, float]:
+    """Accuracies of the method and its further heads on the test rows."""
     method.eval()
     found = _over_chunks(method, task, task.test_x, method.predictions)
     scores = found.pop("")
@@ -100,11 +113,6 @@ def evaluate(method: Method[Any], task: Task) -> dict[str, float]:
         row |= {column_of(metric): value for metric, value in values.items()}
     for name, extra in found.items():
         row[f"{EXTRA}{name}"] = accuracy(extra, task.test_y)
-    if len(task.holdout_x):
-        held = predictions(method, task, task.holdout_x)
-        sets = task.holdout_candidates
-        row["covering_rate"] = covering_rate(held, sets)
-        row["approximated_accuracy"] = approximated_accuracy(held, sets)
     return row
 
 

@@ -25,14 +25,15 @@ from pllbench.views.scaling import image_statistics, require_scaling, statistics
 class Task:
     """What a run trains and is evaluated on.
 
-    True labels of training rows (`y`) are for metrics alone, and the hold-out has none: its rows
-    are known by their candidate sets only.
+    True labels of training rows are for metrics alone, and the hold-out has none: its rows
+    are known by their candidate sets only. Where true labels are not known there is no test: the
+    rows that would be test rows belong to the hold-out.
 
     Attributes:
         x: [N, ...] training rows.
         candidates: [N, C] bool.
-        y: [N] int64 true labels.
-        test_x: [M, ...] test rows.
+        true_labels: [N] int64; None where they are not known.
+        test_x: [M, ...] test rows; M is 0 without true labels.
         test_y: [M] int64.
         holdout_x: [H, ...] rows kept aside; H may be 0.
         holdout_candidates: [H, C] bool.
@@ -45,7 +46,7 @@ class Task:
 
     x: Tensor
     candidates: Tensor
-    y: Tensor
+    true_labels: Tensor | None
     test_x: Tensor
     test_y: Tensor
     holdout_x: Tensor
@@ -55,6 +56,12 @@ class Task:
     pruning: PruningAudit | None = None
     long_tailed: bool = False
     test_rows: Tensor = field(default_factory=lambda: torch.empty(0, dtype=torch.int64))
+
+    @property
+    def y(self) -> Tensor:
+        """The true labels, [N] int64, where they are known."""
+        assert self.true_labels is not None
+        return self.true_labels
 
 
 def make_task(
@@ -83,7 +90,7 @@ def make_task(
     """
     info, seed = dataset.info, spec.split_seed
     train, test = split(dataset, seed, spec.imbalance, spec.folds)
-    y = dataset.y[train].numpy()
+    y = dataset.labels_of(train)
     sets = unpruned = _unpruned_sets(spec, dataset, train, logits)
     _check_sets(spec, dataset, train, sets, noisy=noisy)
     if spec.pruning:
@@ -92,14 +99,21 @@ def make_task(
     x = _rows(dataset.x, train[kept])
     stats = image_statistics(x, info.pixels, spec.views) if _images(x) else statistics(x)
     candidates = torch.from_numpy(sets)
+    holdout_x, holdout_sets = dataset.x[train[held]], candidates[held]
+    labels = dataset.true_labels
+    if labels is None:
+        sets_of_test = torch.from_numpy(_unpruned_sets(spec, dataset, test, None))
+        holdout_x = torch.cat([holdout_x, dataset.x[test]])
+        holdout_sets = torch.cat([holdout_sets, sets_of_test])
+        test = test[:0]
     return Task(
         x=x.to(device),
         candidates=candidates[kept].to(device),
-        y=dataset.y[train[kept]].to(device),
+        true_labels=None if labels is None else labels[train[kept]].to(device),
         test_x=_rows(dataset.x, test).to(device),
-        test_y=dataset.y[test].to(device),
-        holdout_x=dataset.x[train[held]].to(device),
-        holdout_candidates=candidates[held].to(device),
+        test_y=(test if labels is None else labels[test]).to(device),
+        holdout_x=holdout_x.to(device),
+        holdout_candidates=holdout_sets.to(device),
         views=Views(info.kind, spec.views, stats.to(device)),
         audit=audit_candidates(sets, y),
         pruning=audit_pruning(unpruned, sets, y) if spec.pruning else None,
@@ -109,13 +123,13 @@ def make_task(
 
 
 def _unpruned_sets(
-    spec: RunSpec, dataset: Dataset, train: Tensor, logits: Logits | None
+    spec: RunSpec, dataset: Dataset, rows: Tensor, logits: Logits | None
 ) -> Candidates:
-    """Sets [training rows, C]: the true labels, or the candidate sets before pruning."""
+    """Sets [n, C] of rows [n]: the true labels, or the candidate sets before pruning."""
     if spec.labels == "true":
-        one_hot: Candidates = np.eye(dataset.num_classes, dtype=np.bool_)[dataset.y[train].numpy()]
+        one_hot: Candidates = np.eye(dataset.num_classes, dtype=np.bool_)[dataset.y[rows].numpy()]
         return one_hot
-    return unpruned_sets(dataset, train, SetsSpec.of(spec), spec.split_seed, logits)
+    return unpruned_sets(dataset, rows, SetsSpec.of(spec), spec.split_seed, logits)
 
 
 def _check_sets(
@@ -123,7 +137,7 @@ def _check_sets(
 ) -> None:
     """Refuse sets [training rows, C] without a candidate, or, unless permitted, the true label."""
     permitted = noisy or dataset.info.noisy or SetsSpec.of(spec).noisy
-    y = dataset.y[train].numpy()
+    y = dataset.labels_of(train)
     check_candidates(candidates, y, noisy=permitted, where=spec.dataset)
 
 
@@ -169,5 +183,7 @@ def _images(x: Tensor) -> bool:
 
 def _rows(x: Tensor, index: Tensor) -> Tensor:
     """The rows `index`, ascending; a view where they are consecutive: images are not copied."""
+    if not len(index):
+        return x[:0]
     first, last = int(index[0]), int(index[-1])
     return x[first : last + 1] if last - first + 1 == len(index) else x[index]

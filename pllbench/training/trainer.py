@@ -16,11 +16,11 @@ from torch import Tensor
 from pllbench.method import Method, Network, Problem
 from pllbench.networks import compile_encoders, make_network
 from pllbench.results.curves import Curves
-from pllbench.results.metrics import METRICS, column_of
+from pllbench.results.metrics import CLASS_METRICS, CRITERIA, DEFAULT_METRIC, column_of
 from pllbench.results.model_selection import choose, last_epochs, under_rules
 from pllbench.results.records import Result
 from pllbench.seeds import stream_seed
-from pllbench.spec import RunSpec
+from pllbench.spec import RunSpec, TrainSpec
 from pllbench.training.checkpoints import Checkpoints, State
 from pllbench.training.compiling import compiled_loss
 from pllbench.training.evaluation import EXTRA, evaluate, noise_rates
@@ -57,13 +57,13 @@ class Progress:
 
     Attributes:
         epoch: 0-based.
-        accuracy: test accuracy, a fraction.
+        accuracy: test accuracy, a fraction; None without test rows.
         covering_rate: of the hold-out; None without one.
         approximated_accuracy: likewise.
     """
 
     epoch: int
-    accuracy: float
+    accuracy: float | None = None
     covering_rate: float | None = None
     approximated_accuracy: float | None = None
 
@@ -95,6 +95,7 @@ def train(
     checkpoints: Checkpoints | None = None,
     on_epoch: Callable[[Progress], bool] = lambda _: True,
     until: int | None = None,
+    stop_after: int | None = None,
 ) -> Outcome:
     """Train a method to the end of its run, from its checkpoint where there is one.
 
@@ -107,6 +108,7 @@ def train(
         checkpoints: where state is kept between epochs; None keeps none.
         on_epoch: called after every epoch; False asks to stop.
         until: number of epochs after which it pauses, if it is longer; None to go on to its end.
+        stop_after: end after so many epochs, with the schedules of the whole run; None for all.
 
     Raises:
         FloatingPointError: a loss was not finite, or scores were none (`evaluate`); it says when.
@@ -125,7 +127,7 @@ def train(
         )
         if not cls.gradient:
             outcome = _fit(method, loader, task)
-            on_epoch(_progress({name: list(c) for name, c in outcome.curves.items()}))
+            on_epoch(_progress({name: list(c) for name, c in outcome.curves.items()}, 0))
             return outcome
         optimizer = make_optimizer(method, spec.train)
         loss = compiled_loss(method) if spec.train.compile == "step" else method.loss
@@ -150,8 +152,8 @@ def train(
             row = {"lr": lr} | _train_epoch(method, loader, steps, task)
             row |= {f"schedule_{name}": float(value) for name, value in method.scheduled().items()}
             _append(columns, row | evaluate(method, task), epoch)
-            go_on = on_epoch(_progress(columns))
-            if epoch + 1 == spec.train.epochs:
+            go_on = on_epoch(_progress(columns, epoch))
+            if epoch + 1 in (spec.train.epochs, stop_after):
                 break
             pauses = epoch + 1 == until
             if checkpoints and (pauses or not go_on or checkpoints.due(epoch + 1)):
@@ -177,11 +179,11 @@ def _as_curves(columns: Columns, epochs: int | None = None) -> Curves:
     return {name: np.asarray(values[:epochs]) for name, values in sorted(columns.items())}
 
 
-def _progress(columns: Columns) -> Progress:
-    """What is told of the last epoch."""
-    held = ("covering_rate", "approximated_accuracy")
-    rates = {name: columns[name][-1] for name in held if name in columns}
-    return Progress(len(columns["accuracy"]) - 1, columns["accuracy"][-1], **rates)
+def _progress(columns: Columns, epoch: int) -> Progress:
+    """What is told of the last epoch, whose number is given."""
+    known = {DEFAULT_METRIC, *CRITERIA} & columns.keys()
+    rates = {name: columns[name][-1] for name in known}
+    return Progress(epoch, **rates)
 
 
 def build_method(spec: RunSpec, cls: type[Method[Any]], task: Task) -> Method[Any]:
@@ -195,15 +197,19 @@ def build_method(spec: RunSpec, cls: type[Method[Any]], task: Task) -> Method[An
     device = task.x.device
     shape, num_classes = tuple(task.x.shape[1:]), task.candidates.shape[1]
 
-    def network() -> Network:
-        return make_network(spec.train, shape, num_classes).to(device)
-
+    network = partial(_network_on, device, spec.train, shape, num_classes)  # it can be pickled
     problem = Problem(task.candidates, spec.train.epochs, network, shape)
     method = cls(problem, cls.hparams_type.parse(spec.hparams)).to(device)
     task.views.require(method.views)
     if spec.train.compile is True:
         compile_encoders(method)
     return method
+
+
+def _network_on(
+    device: torch.device, train: TrainSpec, shape: tuple[int, ...], num_classes: int
+) -> Network:
+    return make_network(train, shape, num_classes).to(device)
 
 
 def _restore(state: State, method: Method[Any], optimizer: SGD, checkpoints: Checkpoints) -> None:
@@ -265,7 +271,7 @@ def _train_epoch(method: Method[Any], loader: Loader, take: Take, task: Task) ->
     row = {"loss": _mean(losses)} | {f"log_{name}": _mean(found) for name, found in logs.items()}
     if len(pseudo) == len(losses):
         index, labels = map(torch.cat, zip(*pseudo, strict=True))
-        row |= _noise_columns(labels, task.y[index], task)
+        row |= _noise_columns(labels, index, task)
     return row
 
 
@@ -281,39 +287,48 @@ def _fit(method: Method[Any], loader: Loader, task: Task) -> Outcome:
     """The run of a method without gradient: one fit, one evaluation, one row."""
     torch.manual_seed(stream_seed(loader.seed, "method", 0))
     pseudo = method.fit(loader)
-    row = {} if pseudo is None else _noise_columns(pseudo, task.y, task)
+    row = {} if pseudo is None else _noise_columns(pseudo, torch.arange(len(task.x)), task)
     row |= evaluate(method, task)
     curves = {name: np.asarray([value]) for name, value in sorted(row.items())}
     return Outcome(summarise(curves, task), curves, (), 0.0, method)
 
 
-def _noise_columns(pseudo: Tensor, y: Tensor, task: Task) -> dict[str, float]:
-    """Noise rates of pseudo labels [N] against true labels [N].
+def _noise_columns(pseudo: Tensor, index: Tensor, task: Task) -> dict[str, float]:
+    """Noise rates of the pseudo labels [N] of the training rows `index` [N].
+
+    None where true labels are not known.
 
     Raises:
         ValueError: they are not one class a row.
     """
     num_classes = task.candidates.shape[1]
-    if pseudo.shape != y.shape:
+    if pseudo.shape != index.shape:
         shape = tuple(pseudo.shape)
-        raise ValueError(f"pseudo labels of shape {shape} for {len(y)} rows, not one a row")
+        raise ValueError(f"pseudo labels of shape {shape} for {len(index)} rows, not one a row")
     if not ((pseudo >= 0) & (pseudo < num_classes)).all():
         raise ValueError(f"pseudo labels must be one of the classes 0..{num_classes - 1} a row")
-    wrong, disagreeing = noise_rates(pseudo, y, num_classes)
+    if task.true_labels is None:
+        return {}
+    wrong, disagreeing = noise_rates(pseudo, task.true_labels[index], num_classes)
     return {"class_noise": wrong, "pairwise_noise": disagreeing}
 
 
 def summarise(curves: Curves, task: Task) -> Result:
-    """A run's summaries: its accuracy under every selection rule, and its last noise rates."""
+    """A run's summaries: its accuracy under every selection rule, and its last noise rates.
+
+    Without test rows, the hold-out's criteria in the place of accuracy.
+    """
     accuracy, epochs = choose(curves)
+    criteria = CRITERIA if len(task.holdout_x) and not len(task.test_x) else ()
     return Result(
         accuracy=accuracy,
         epoch=epochs,
         class_accuracy={
             metric: under_rules(curves[column], epochs)
-            for metric in METRICS
-            if metric != "accuracy" and (column := column_of(metric)) in curves
+            for metric in CLASS_METRICS
+            if (column := column_of(metric)) in curves
         },
+        criteria={criterion: under_rules(curves[criterion], epochs) for criterion in criteria},
         extra={
             name.removeprefix(EXTRA): last_epochs(values)
             for name, values in curves.items()

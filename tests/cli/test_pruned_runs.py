@@ -71,6 +71,7 @@ def test_pruning_may_lose_true_labels_without_permission(clusters: Path) -> None
     features = save_features(clusters.parent, np.random.default_rng(1).normal(size=(NUM_ROWS, 4)))
     record = run(clusters, "--prune", f"tau=1.0,k=5,features={features}")
     assert record.provenance.pruning is not None
+    assert record.provenance.pruning.lost is not None
     assert record.provenance.pruning.lost > 0.1
     assert record.provenance.audit.without_true == record.provenance.pruning.lost
     assert record.provenance.pruning.before.without_true == 0
@@ -112,6 +113,7 @@ def test_generated_sets_and_hold_outs_are_pruned_alike(tmp_path: Path) -> None:
     assert plain.pruning == held.pruning
     assert plain.pruning is not None
     assert plain.pruning.removed > 0.5
+    assert plain.pruning.lost is not None
     assert plain.pruning.lost < 0.05
 
 

@@ -31,7 +31,7 @@ SETS = np.ones((40, 4), dtype=np.uint8)
         ({"y": Y > 1}, "labels must be whole numbers"),
         ({"y": Y * 10**12}, "classes, must be from 2 to 100000"),
         ({"y": 0 * Y}, "1 classes, must be from 2 to 100000"),
-        ({"y": None}, "no array `y` in it"),
+        ({"y": None}, "no array `y` in it, and no `candidates` or `annotations`"),
     ],
 )
 def test_malformed_labels(tmp_path: Path, changed: dict[str, Any], problem: str) -> None:
@@ -67,7 +67,7 @@ def test_malformed_features(tmp_path: Path, changed: dict[str, Any], problem: st
     [
         ({"candidates": 0 * SETS}, "row 0 (counted from 0) has no candidate (40 of 40"),
         ({"candidates": SETS[:, :3]}, "row 3 (counted from 0) has a label outside 0..2"),
-        ({"candidates": SETS[:30]}, "candidate sets of shape (30, 4) for 40 true labels"),
+        ({"candidates": SETS[:30]}, "`x` has 40 rows, `candidates` has 30"),
         ({"candidates": SETS[:, :1]}, "1 classes, must be from 2"),
         ({"candidates": SETS[0]}, "`candidates` is no matrix of numbers"),
         ({"candidates": 2 * SETS}, "holds values other than 0 and 1"),

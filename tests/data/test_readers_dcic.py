@@ -110,7 +110,9 @@ def test_published_sizes_of_slices(
     numbers = torch.repeat_interleave(torch.arange(5), torch.tensor(folds))
     small = load_dataset(TURKEY, tmp_path)
     rows = torch.zeros(len(numbers), dtype=torch.int64)
-    dataset = replace(small, x=small.x[:1, :, :1, :1][rows], y=rows, votes=None, folds=numbers)
+    dataset = replace(
+        small, x=small.x[:1, :, :1, :1][rows], true_labels=rows, votes=None, folds=numbers
+    )
     for number, sizes in slices.items():
         train, test = split(dataset, number)
         assert (len(train), len(test)) == sizes

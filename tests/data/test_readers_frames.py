@@ -53,6 +53,15 @@ def test_labels_in_one_cell(tmp_path: Path) -> None:
     )
 
 
+def test_true_labels_may_be_left_out_beside_candidates(tmp_path: Path) -> None:
+    path = save_csv(tmp_path / "birds.csv", "a,candidates", "1,owl|finch", "2,owl", "3,finch")
+    found = read(path)
+    assert not custom_info(path).labelled
+    assert (found.true_labels, found.classes) == (None, ("finch", "owl"))
+    assert found.candidates is not None
+    assert found.candidates.int().tolist() == [[1, 1], [0, 1], [1, 0]]
+
+
 def test_a_column_for_each_class_gives_their_order(tmp_path: Path) -> None:
     header = "candidate:owl,a,candidate:finch,y,b"
     found = read(save_csv(tmp_path / "t.csv", header, "1,5,0,owl,6", "1,7,1,finch,8"))

@@ -48,4 +48,4 @@ def test_curves_are_kept_at_few_epochs_where_there_are_many() -> None:
     assert few["epochs"]["200"][0] == 1
     assert few["epochs"]["200"][-1] == 200
     supervised = next(c for c in few["cells"] if "class_noise" not in c)
-    assert supervised.keys() == {"line", "column", "length", "accuracy"}
+    assert supervised.keys() == {"line", "column", "length", "metric"}

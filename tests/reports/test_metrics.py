@@ -5,7 +5,8 @@ from collections.abc import Mapping
 import pytest
 
 from pllbench.grid.plan import Selection
-from pllbench.reports.aggregate import Shown, build_metric_table, build_table
+from pllbench.reports.aggregate import build_metric_table, build_table
+from pllbench.reports.captions import Shown
 from pllbench.reports.paired_tests import paired_tests, report_tests
 from pllbench.reports.ranks import rank_rows
 from pllbench.reports.report import report_table, table_entries

@@ -6,15 +6,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
+from scipy.special import softmax
+from sklearn.base import clone
 
 from pllbench.data.dataset import split
-from pllbench.grid.plan import PlannedRun
+from pllbench.estimator import PartialLabelClassifier
+from pllbench.grid.plan import PlannedRun, Selection, plan
+from pllbench.grid.protocol import Setting
 from pllbench.results import records
 from pllbench.results.kept import Kept, class_accuracy, kept_path
-from pllbench.runner.engine import Finished, attempt
 from pllbench.runner.job import Job, RunOptions, execute, job_dataset
-from pllbench.runner.kept_files import load_model
+from pllbench.training.evaluation import predictions
+from pllbench.training.model import read_model
 from tests.factories import make_jobs, plan_lost
 from tests.inline_engine import InlineEngine, run_inline
 
@@ -70,40 +73,66 @@ def test_a_kept_method_predicts_as_it_did_without_any_data(
     [job] = make_jobs(data_dir, [replace(run, spec=spec)])
     kept: dict[Kept, bytes] = {}
     execute(keeping(job), kept=kept)
-    path = tmp_path / "a.model.pt"
+    path = tmp_path / "a.model"
     path.write_bytes(kept["model"])
     stored = np.load(io.BytesIO(kept["predictions"]))
-    model = load_model(path)
+    model, _ = read_model(path)
     assert model.spec == spec
-    found = model.scores(job_dataset(job).x[stored["rows"]])
+    x = job_dataset(job).x[stored["rows"]]
+    found = predictions(model.method, model.task, x)
     assert np.array_equal(found.float().numpy(), stored["scores"])
+    classifier = PartialLabelClassifier.load(path)
+    assert classifier.predict(x.numpy()).tolist() == stored["predicted"].tolist()
+    assert classifier.predict_proba(x.numpy()) == pytest.approx(softmax(stored["scores"], axis=1))
 
 
-def test_a_file_that_is_no_model_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "a.model.pt"
-    with pytest.raises(ValueError, match=r"a\.model\.pt: not a model of this version"):
-        load_model(path)
-    path.write_bytes(b"PK\3\4")
-    with pytest.raises(ValueError, match=r"a\.model\.pt: not a model of this version"):
-        load_model(path)
-    torch.save({"spec": "{}"}, path)
-    with pytest.raises(ValueError, match=r"a\.model\.pt: not a model of this version"):
-        load_model(path)
-
-
-def test_a_model_of_another_version_is_refused(
-    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_kept_model_is_a_classifier_that_can_be_trained_again(
+    data_dir: Path, tmp_path: Path
 ) -> None:
-    from pllbench_methods.cc import CC
+    run = one_run("proden")
+    [job] = make_jobs(data_dir, [run])
+    kept: dict[Kept, bytes] = {}
+    execute(keeping(job), kept=kept)
+    path = tmp_path / "a.model"
+    path.write_bytes(kept["model"])
+    dataset, spec = job_dataset(job), run.spec
+    train, _ = split(dataset, 0)
+    assert dataset.candidates is not None
+    x, sets = dataset.x[train].numpy(), dataset.candidates[train].numpy()
+    kept_one = PartialLabelClassifier.load(path)
+    assert kept_one.classes_.tolist() == [0, 1, 2]
+    again = clone(kept_one).fit(x, sets)
+    assert again._model.spec.train == spec.train
+    assert np.array_equal(again.predict_proba(x), kept_one.predict_proba(x))
+    with pytest.raises(ValueError, match=r"a run has kept knows no training rows: give X and y$"):
+        kept_one.disambiguate()
+    found = kept_one.disambiguate(x, sets)
+    inside = np.where(sets, kept_one.predict_proba(x), 0)
+    assert found.label.tolist() == inside.argmax(1).tolist()
+    kept_one.save(tmp_path / "b.model")
+    saved = PartialLabelClassifier.load(tmp_path / "b.model")
+    assert np.array_equal(saved.predict_proba(x), kept_one.predict_proba(x))
 
-    [job] = make_jobs(data_dir, plan_lost("cc"))
-    event = attempt(keeping(job), lambda _: True)
-    assert isinstance(event, Finished)
-    path = tmp_path / "a.model.pt"
-    path.write_bytes(event.kept["model"])
-    monkeypatch.setattr(CC, "version", CC.version + 1)
-    with pytest.raises(ValueError, match=rf"cc is of version {CC.version} now, not"):
-        load_model(path)
+
+def test_without_test_rows_there_are_no_predictions(data_dir: Path, tmp_path: Path) -> None:
+    x = np.random.default_rng(0).normal(size=(40, 3))
+    np.savez(tmp_path / "birds.npz", x=x, candidates=np.eye(3, dtype=int)[np.arange(40) % 3])
+    selection = Selection(methods=("cc",), datasets=(str(tmp_path / "birds.npz"),), seeds=(0,))
+    epochs = Setting(train={"epochs": 2}, reason="--epochs 2")
+    [job] = make_jobs(data_dir, plan(replace(selection, flags=(epochs,))))
+    kept: dict[Kept, bytes] = {}
+    record, _ = execute(keeping(job), kept=kept)
+    assert (record.result.num_test, record.result.num_holdout) == (0, 8)
+    stored = np.load(io.BytesIO(kept["predictions"]))
+    shapes = {name: stored[name].shape for name in stored}
+    assert shapes == {
+        "rows": (0,),
+        "y": (0,),
+        "scores": (0, 3),
+        "predicted": (0,),
+        "class_accuracy": (3,),
+    }
+    assert np.isnan(stored["class_accuracy"]).all()
 
 
 def test_files_lie_beside_the_record_and_go_aside_with_it(options: RunOptions) -> None:
@@ -114,7 +143,7 @@ def test_files_lie_beside_the_record_and_go_aside_with_it(options: RunOptions) -
         path.name,
         f"{path.stem}.npz",
         f"{path.stem}.predictions.npz",
-        f"{path.stem}.model.pt",
+        f"{path.stem}.model",
     }
     shares = class_accuracy(path)
     assert list(shares) == ["0", "1", "2"]

@@ -63,6 +63,20 @@ class RestartsByTensor(Minimal):
         return torch.tensor(self.epoch) > 0  # type: ignore[return-value]
 
 
+class ConfidentOfOneRow(Minimal):
+    """Its confidence has a row too few."""
+
+    def training_confidence(self) -> Tensor:
+        return torch.ones(1, 5)
+
+
+class NegativelyConfident(Minimal):
+    """Its confidence is of both signs."""
+
+    def training_confidence(self) -> Tensor:
+        return torch.full((32, 5), -1.0)
+
+
 class PseudoOutside(Minimal):
     """The pseudo label is the best of all classes, not of the candidates."""
 

@@ -101,6 +101,8 @@ BROKEN: dict[type[Method[Any]], set[str]] = {
     broken_steps.Required: ALL,  # nothing can be made with default hyperparameters
     broken_steps.UnknownView: ALL,
     broken_steps.RestartsByTensor: {DECLARED},
+    broken_steps.ConfidentOfOneRow: {DECLARED},
+    broken_steps.NegativelyConfident: {DECLARED},
     broken_steps.PseudoOutside: {STEP},
     broken_steps.PseudoNoClass: TRAINS | {STEP},
     broken_steps.PseudoColumn: TRAINS | {STEP},
@@ -218,7 +220,9 @@ def as_feature(task: Task) -> Task:
 
 def as_order(task: Task) -> Task:
     order = task.y.argsort(stable=True)
-    return replace(task, x=task.x[order], candidates=task.candidates[order], y=task.y[order])
+    return replace(
+        task, x=task.x[order], candidates=task.candidates[order], true_labels=task.y[order]
+    )
 
 
 @pytest.mark.parametrize("leak", [as_candidates, as_feature, as_order])

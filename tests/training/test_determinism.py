@@ -169,7 +169,9 @@ def test_a_run_without_checkpoints_can_be_stopped(task: Task) -> None:
 def test_permuting_true_labels_changes_no_parameter_and_no_chosen_epoch(
     task: Task, outcome: Outcome
 ) -> None:
-    permuted = replace(task, y=task.y[torch.randperm(len(task.y), generator=torch.Generator())])
+    permuted = replace(
+        task, true_labels=task.y[torch.randperm(len(task.y), generator=torch.Generator())]
+    )
     other = train(SPEC, Toy, permuted)
     assert_same_state(other, outcome)
     assert other.result.epoch == outcome.result.epoch

@@ -109,7 +109,7 @@ def _said(value: Any) -> str:
 
 def _sets(name: str, candidates: Candidates, truth: TrueLabels) -> Sequence[str]:
     found = audit_candidates(candidates, truth.y)
-    shares = (found.singletons, found.full, found.without_true)
+    shares = (found.singletons, found.full, found.without_true or 0.0)
     numbers = (f"{found.mean:.3f}", str(found.min), str(found.max))
     return name, *numbers, *(f"{100 * share:.2f} %" for share in shares)
 

@@ -60,6 +60,10 @@ class ConfidenceState(Method[H]):
         """The stored confidence [B, C] of the instances `index` [B]: a copy, without gradient."""
         return self.confidence[index]
 
+    def training_confidence(self) -> Tensor:
+        """The stored confidence [N, C]."""
+        return self.confidence
+
     def renew(self, index: Tensor, weights: Tensor) -> None:
         """Store new weights [B, C] of the instances `index` [B]."""
         self.confidence[index] = weights

@@ -73,13 +73,14 @@ def votes_of(dataset: Dataset, annotations: Annotations, where: str) -> Tensor:
 
     Raises:
         ValueError: a row or a label that the data set does not have, or a training row without any
-            annotation. The message starts with `where`.
+            annotation, or, without true labels, any such row. The message starts with `where`.
     """
-    num_rows, num_classes = len(dataset.y), dataset.num_classes
+    num_rows, num_classes = len(dataset.x), dataset.num_classes
     for column, limit in ((0, num_rows), (2, num_classes)):
         bad = (annotations[:, column] < 0) | (annotations[:, column] >= limit)
         raise_for_rows(bad, where, f"names a {COLUMNS[column]} outside 0..{limit - 1}")
     votes = count_votes(annotations, num_rows, num_classes)
-    unseen = ~votes[: dataset.num_train].any(axis=1)
+    needed = dataset.num_train if dataset.labelled else None  # else the other rows are a hold-out
+    unseen = ~votes[:needed].any(axis=1)
     raise_for_rows(unseen, where, "of the data set has no annotation")
     return torch.from_numpy(votes)

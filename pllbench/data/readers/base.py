@@ -29,7 +29,7 @@ class Dataset:
         info: facts about it.
         x: [N, ...] float32, finite, or images uint8 [N, channels, height, width]; no scaling has
             been applied.
-        y: [N] int64, true labels 0..C-1.
+        true_labels: [N] int64, 0..C-1; None where they are not known.
         num_classes: C, as the data set declares it; classes that never occur count.
         candidates: [N, C] bool where the candidate sets come with the data, else None.
         num_train: the first `num_train` rows are the training rows, the others the test rows; None
@@ -45,7 +45,7 @@ class Dataset:
 
     info: DatasetInfo
     x: Tensor
-    y: Tensor
+    true_labels: Tensor | None
     num_classes: int
     candidates: Tensor | None = None
     num_train: int | None = None
@@ -55,6 +55,26 @@ class Dataset:
     digest: str | None = None
     classes: tuple[str, ...] | None = None
     columns: tuple[str, ...] | None = None
+
+    @property
+    def y(self) -> Tensor:
+        """True labels, [N] int64.
+
+        Raises:
+            ValueError: they are not known.
+        """
+        if self.true_labels is None:
+            raise ValueError(f"data set {self.info.name!r} comes without true labels")
+        return self.true_labels
+
+    @property
+    def labelled(self) -> bool:
+        """Whether true labels are known."""
+        return self.true_labels is not None
+
+    def labels_of(self, rows: Tensor) -> npt.NDArray[np.int64] | None:
+        """True labels [n] of the rows [n], None where they are not known: for facts alone."""
+        return None if self.true_labels is None else self.true_labels[rows].numpy()
 
 
 def first_rows(dataset: Dataset, num_train: int, num_test: int) -> Dataset:
@@ -69,10 +89,16 @@ def first_rows(dataset: Dataset, num_train: int, num_test: int) -> Dataset:
     return replace(
         dataset,
         x=both(dataset.x),
-        y=both(dataset.y),
+        true_labels=both(dataset.y),
         candidates=None if dataset.candidates is None else both(dataset.candidates),
         num_train=train.stop,
     )
+
+
+def require_classes(num_classes: int, where: str) -> None:
+    """Raise ValueError, its message starting with `where`, if no data set has so many classes."""
+    if not 2 <= num_classes <= MAX_CLASSES:
+        raise ValueError(f"{where}: {num_classes} classes, must be from 2 to {MAX_CLASSES}")
 
 
 def check_labels(y: npt.ArrayLike, num_classes: int, where: str) -> npt.NDArray[np.int64]:
@@ -84,8 +110,7 @@ def check_labels(y: npt.ArrayLike, num_classes: int, where: str) -> npt.NDArray[
         ValueError: no vector, no rows, not whole numbers, an impossible `num_classes`, a type too
             narrow for it, or labels outside 0..num_classes-1. The message starts with `where`.
     """
-    if not 2 <= num_classes <= MAX_CLASSES:
-        raise ValueError(f"{where}: {num_classes} classes, must be from 2 to {MAX_CLASSES}")
+    require_classes(num_classes, where)
     labels = np.asarray(y)
     if labels.ndim != 1 or not len(labels):
         raise ValueError(f"{where}: labels must be one number a row, got shape {labels.shape}")

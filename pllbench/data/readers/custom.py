@@ -10,7 +10,7 @@ from torch import Tensor
 
 from pllbench.data.catalogue import DatasetInfo
 from pllbench.data.custom import content_digest
-from pllbench.data.frames import FRAME_SUFFIXES
+from pllbench.data.frames import FRAME_SUFFIXES, read_frame
 from pllbench.data.image_folders import list_images
 from pllbench.data.readers.annotated import read_annotations, votes_of
 from pllbench.data.readers.base import (
@@ -20,11 +20,13 @@ from pllbench.data.readers.base import (
     as_matrix,
     check_labels,
     raise_for_rows,
+    require_classes,
     short_message,
 )
 from pllbench.data.readers.frames import read_frame_file
 from pllbench.data.readers.images import as_colour, read_image
 from pllbench.data.readers.tabular import read_mat_file
+from pllbench.spec import Kind
 
 
 def read_custom(info: DatasetInfo, data_dir: Path) -> Dataset:  # noqa: ARG001 - as all readers
@@ -48,18 +50,8 @@ def read_custom(info: DatasetInfo, data_dir: Path) -> Dataset:  # noqa: ARG001 -
 
 def read_npz(info: DatasetInfo, path: Path) -> Dataset:
     """Rows, labels and what else the file holds."""
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            arrays: dict[str, Array] = {key: stored[key] for key in stored.files}
-    except Exception as error:  # zipfile, zlib and NumPy each raise their own kind
-        raise ValueError(f"{path}: not a .npz file, or cut off ({short_message(error)})") from error
-    where = f"{path}: `x`"
-    if info.kind in ("image", "digits"):
-        x = as_images(arrays["x"], where)
-    else:
-        x = as_features(as_matrix(arrays["x"], where), where)
-    if info.kind == "text":
-        raise_for_rows((x < 0).any(dim=1), where, "has a negative count of a word")
+    arrays = load_npz(path)
+    x = as_rows(arrays["x"], info.kind, f"{path}: `x`")
     sets = None
     if "candidates" in arrays:
         sets = as_matrix(arrays["candidates"], f"{path}: `candidates`")
@@ -69,15 +61,75 @@ def read_npz(info: DatasetInfo, path: Path) -> Dataset:
     num_classes = _num_classes(arrays, sets, path)
     if annotated and "num_classes" not in arrays:
         num_classes = max(num_classes, int(annotated[0][:, 2].max(initial=-1)) + 1)
-    y = check_labels(arrays["y"], num_classes, f"{path}: `y`")
-    if len(y) != len(x):
-        raise ValueError(f"{path}: `x` has {len(x)} rows, `y` has {len(y)}")
+    y = _true_labels(arrays, num_classes, path)
+    for name, rows in (("y", y), ("candidates", sets)):
+        if rows is not None and len(rows) != len(x):
+            raise ValueError(f"{path}: `x` has {len(x)} rows, `{name}` has {len(rows)}")
     num_train = _number(arrays, "num_train", path)
     if num_train is not None and not 0 < num_train < len(x):
         raise ValueError(f"{path}: `num_train` must be 1..{len(x) - 1}, got {num_train}")
     candidates = None if sets is None else torch.from_numpy(sets.astype(np.bool_))
-    dataset = Dataset(info, x, torch.from_numpy(y), num_classes, candidates, num_train)
+    dataset = Dataset(info, x, y, num_classes, candidates, num_train)
     return replace(dataset, votes=votes_of(dataset, *annotated)) if annotated else dataset
+
+
+def read_rows(path: Path, kind: Kind) -> Array:
+    """The rows of a .npz file or a table alone, [N, ...]: what a trained model predicts.
+
+    Raises:
+        ValueError: no such file, or no rows of this kind in it.
+    """
+    if not path.is_file():
+        raise ValueError(f"{path}: no such file")
+    if path.suffix in FRAME_SUFFIXES:
+        frame: Array = as_rows(read_frame(path).x, kind, str(path)).numpy()
+        return frame
+    if path.suffix != ".npz":
+        raise ValueError(
+            f"{path}: rows to predict are the array `x` of a .npz file, or a .csv or .parquet table"
+        )
+    arrays = load_npz(path)
+    if "x" not in arrays:
+        raise ValueError(f"{path}: no array `x` in it")
+    rows: Array = as_rows(arrays["x"], kind, f"{path}: `x`").numpy()
+    return rows
+
+
+def load_npz(path: Path) -> dict[str, Array]:
+    """All arrays of a file.
+
+    Raises:
+        ValueError: it is no .npz file, or is cut off.
+    """
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            return {key: stored[key] for key in stored.files}
+    except Exception as error:  # zipfile, zlib and NumPy each raise their own kind
+        raise ValueError(f"{path}: not a .npz file, or cut off ({short_message(error)})") from error
+
+
+def as_rows(values: Array, kind: Kind, where: str) -> Tensor:
+    """Rows of a kind of data: features [N, D] float32, or images uint8 [N, channels, H, W].
+
+    Raises:
+        ValueError: they are not such rows; the message starts with `where`.
+    """
+    if kind in ("image", "digits"):
+        return as_images(values, where)
+    x = as_features(as_matrix(values, where), where)
+    if kind == "text":
+        raise_for_rows((x < 0).any(dim=1), where, "has a negative count of a word")
+    return x
+
+
+def _true_labels(arrays: Mapping[str, Array], num_classes: int, path: Path) -> Tensor | None:
+    """`y`, checked; None where the file has none."""
+    if "y" not in arrays:
+        require_classes(num_classes, str(path))
+        if not len(arrays["x"]):
+            raise ValueError(f"{path}: `x` has no rows")
+        return None
+    return torch.from_numpy(check_labels(arrays["y"], num_classes, f"{path}: `y`"))
 
 
 def _num_classes(arrays: Mapping[str, Array], sets: Array | None, path: Path) -> int:
@@ -91,6 +143,8 @@ def _num_classes(arrays: Mapping[str, Array], sets: Array | None, path: Path) ->
         return num_classes
     if sets is not None:
         return int(sets.shape[1])
+    if "y" not in arrays:
+        return 0  # annotations have labels
     y = arrays["y"]
     if y.ndim != 1 or not len(y) or y.dtype.kind not in "iuf" or not np.isfinite(y).all():
         return 2  # whatever is wrong with them, `check_labels` says it

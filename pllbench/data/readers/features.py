@@ -32,7 +32,7 @@ def read_features(info: DatasetInfo, dataset: Dataset) -> Tensor:
     except Exception as error:  # zipfile, zlib and NumPy each raise their own kind
         raise ValueError(f"{path}: not a .npz file, or cut off ({short_message(error)})") from error
     where = f"{path}: `features`"
-    found, num_rows = as_features(as_matrix(values, where), where), len(dataset.y)
+    found, num_rows = as_features(as_matrix(values, where), where), len(dataset.x)
     if len(found) == dataset.num_train:
         rest = torch.zeros(num_rows - len(found), found.shape[1])
         return torch.cat([found, rest])

@@ -29,20 +29,21 @@ def read_frame_file(info: DatasetInfo, path: Path) -> Dataset:
     Where each class has a column of its own, these are the classes, in the order of the columns.
 
     Raises:
-        ValueError: as `read_frame`; a cell holds no labels, or others than it may; or there are no
-            true labels. The message names file, row and column.
+        ValueError: as `read_frame`; or a cell holds no labels, or others than it may. The message
+            names file, row and column.
     """
     frame = read_frame(path)
-    if not frame.columns.labelled:
-        raise ValueError(f"{path}: no column `{TRUE_LABEL}`: runs are tested by the true labels")
     classes = frame_classes(frame)
     numbers = {name: number for number, name in enumerate(classes)}
-    y = check_labels(_true_labels(frame, numbers), len(classes), f"{path}: `{TRUE_LABEL}`")
+    y = None
+    if frame.columns.labelled:
+        labels = _true_labels(frame, numbers)
+        y = torch.from_numpy(check_labels(labels, len(classes), f"{path}: `{TRUE_LABEL}`"))
     sets = _candidate_sets(frame, numbers)
     return Dataset(
         info,
         as_features(frame.x, str(path)),
-        torch.from_numpy(y),
+        y,
         len(classes),
         None if sets is None else torch.from_numpy(sets),
         classes=classes,

@@ -12,6 +12,7 @@ from pllbench.reports.plots.figure import Panel, draw_panels, line_options, wrap
 from pllbench.reports.statistics import MeanStd
 from pllbench.reports.styles import LineStyle, LineStyles, assign_styles, style_rows
 from pllbench.reports.table import Block, Cell, Column, Row, Table, section_titles
+from pllbench.results.metrics import DEFAULT_METRIC, Metric, axis_label
 
 
 def plot_accuracy(table: Table) -> Figure:
@@ -23,14 +24,16 @@ def plot_accuracy(table: Table) -> Figure:
     panels: list[Panel] = []
     styles = style_rows(table)
     for block in table.blocks:
-        processes = dict.fromkeys(column.candidates for column in block.columns) or {None: None}
-        titles = section_titles((block.title, candidates) for candidates in processes)
-        for (_, candidates), title in titles.items():
-            columns = [c for c in block.columns if c.candidates == candidates and c.q is not None]
+        sections: dict[tuple[str, str | None], list[Column]] = {}
+        for column in block.columns:
+            sections.setdefault((column.data_title, column.candidates), []).append(column)
+        titles = section_titles(sections or [(block.title, None)])
+        for section, title in titles.items():
+            columns = sections.get(section, [])
             panels.append(
                 _against_q(block, columns, title)
-                if columns
-                else _dots(block, candidates, title, styles)
+                if columns and columns[0].q is not None
+                else _dots(block, columns, title, styles)
             )
     return draw_panels(panels, styles, across=3, notes=table.notes)
 
@@ -38,7 +41,7 @@ def plot_accuracy(table: Table) -> Figure:
 def plot_hparam(table: Table, hparams: Mapping[str, Mapping[str, JsonValue]]) -> Figure:
     """Accuracy against the one hyperparameter that differs between rows; std as error bars.
 
-    A panel a data set, a line a column.
+    A panel a data set and metric, a line a column.
 
     Args:
         table: its rows are variants of one method.
@@ -56,10 +59,16 @@ def plot_hparam(table: Table, hparams: Mapping[str, Mapping[str, JsonValue]]) ->
         values.setdefault(cell.column, {})[value] = cell
     panels, names = [], []
     for block in table.blocks:
-        lines = {_name_column(block, c): values[c] for c in block.columns if c in values}
-        names += list(lines)
-        if lines:
-            panels.append(_against_hparam(hparam, block.title, lines))
+        drawn: dict[tuple[str, Metric], dict[str, Mapping[float, Cell]]] = {}
+        for column in block.columns:
+            if column in values:
+                lines = drawn.setdefault((column.data_title, column.metric), {})
+                lines[_name_column(block, column)] = values[column]
+        names += [name for lines in drawn.values() for name in lines]
+        panels += [
+            _against_hparam(hparam, title, axis_label(metric), lines)
+            for (title, metric), lines in drawn.items()
+        ]
     return draw_panels(panels, assign_styles(names), across=3, notes=table.notes)
 
 
@@ -89,7 +98,9 @@ def _name_column(block: Block, column: Column) -> str:
     return ", ".join(block.header(column)) or f"{column.candidates} candidate sets"
 
 
-def _against_hparam(hparam: str, title: str, lines: Mapping[str, Mapping[float, Cell]]) -> Panel:
+def _against_hparam(
+    hparam: str, title: str, label: str, lines: Mapping[str, Mapping[float, Cell]]
+) -> Panel:
     def draw(axes: Axes, styles: LineStyles) -> set[str]:
         for name, cells in lines.items():
             points = [(x, cell.mean_std) for x, cell in sorted(cells.items())]
@@ -98,7 +109,7 @@ def _against_hparam(hparam: str, title: str, lines: Mapping[str, Mapping[float, 
         axes.set_xticks(ticks, [f"{x:g}" for x in ticks])
         axes.set_title(wrap_title(title))
         axes.set_xlabel(hparam.replace("_", " "))
-        axes.set_ylabel("test accuracy (%)")
+        axes.set_ylabel(label)
         return set(lines)
 
     return Panel(draw)
@@ -125,7 +136,7 @@ def _against_q(block: Block, columns: Sequence[Column], title: str) -> Panel:
         axes.set_xticks(rates, [f"{q:g}" for q in rates])
         axes.set_xlim(min(rates) - gap / 2, max(rates) + gap / 2)
         axes.set_xlabel("q")
-        axes.set_ylabel("test accuracy (%)")
+        axes.set_ylabel(axis_label(DEFAULT_METRIC))
         return {
             row.label
             for row in block.rows
@@ -161,12 +172,13 @@ def _draw_level(axes: Axes, row: Row, style: LineStyle) -> None:
             axes.axhspan(low, high, color="0.5", alpha=0.2, linewidth=0)
 
 
-def _dots(block: Block, candidates: str | None, title: str, styles: LineStyles) -> Panel:
+def _dots(block: Block, columns: Sequence[Column], title: str, styles: LineStyles) -> Panel:
+    metric = columns[0].metric if columns else DEFAULT_METRIC
     rows = [
         (styles[row.label], cell.mean_std)
         for row in block.rows
         for cell in row.cells
-        if cell and cell.mean_std and (row.reference or cell.column.candidates == candidates)
+        if cell and cell.mean_std and (row.reference or cell.column in columns)
     ]
     names = [textwrap.fill(style.label, 30) for style, _ in rows]
 
@@ -184,7 +196,7 @@ def _dots(block: Block, candidates: str | None, title: str, styles: LineStyles) 
         axes.set_title(wrap_title(title))
         axes.set_yticks(range(len(rows)), names)
         axes.set_ylim(len(rows) - 0.5, -0.5)
-        axes.set_xlabel("test accuracy (%)")
+        axes.set_xlabel(axis_label(metric))
         return set()  # each dot has its label beside it
 
     return Panel(draw, names)

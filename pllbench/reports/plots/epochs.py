@@ -10,6 +10,7 @@ from pllbench.reports.curves import CurvesById, stack_runs
 from pllbench.reports.plots.figure import Panel, draw_panels, line_options, wrap_title
 from pllbench.reports.styles import LineStyles, style_rows
 from pllbench.reports.table import Block, Cell, Column, Row, Table
+from pllbench.results.metrics import DEFAULT_METRIC, axis_label
 
 
 def plot_noise_rates(table: Table, columns: CurvesById) -> Figure:
@@ -49,14 +50,16 @@ def plot_noise_rates(table: Table, columns: CurvesById) -> Figure:
 def plot_curves(table: Table, columns: CurvesById) -> Figure:
     """Test accuracy over epochs: a panel a column, lines the mean over seeds, bands their std.
 
-    The lower limit of the axis leaves out the first twentieth of the epochs.
+    Without true labels it is the criteria of the hold-out. The lower limit of the axis leaves out
+    the first twentieth of the epochs.
     """
     panels = []
     for block in table.blocks:
         for column in block.columns or [None]:
             title = ", ".join((block.title, *(block.header(column) if column else ())))
             rows = _rows(block, column)
-            panels.append(_over_epochs(title, rows, columns, ("accuracy", "test accuracy (%)")))
+            metric = column.metric if column else DEFAULT_METRIC
+            panels.append(_over_epochs(title, rows, columns, (metric, axis_label(metric))))
     notes = ["Lines are means over seeds, bands their sample std.", *table.notes[1:]]
     return draw_panels(panels, style_rows(table), across=3, notes=notes)
 

@@ -7,8 +7,8 @@ function curvesOf(line, column) {
   return cell ? data.curves.cells.find(found) : undefined;
 }
 
-/** One curve of several lines, [line, curves] each, over the epochs. */
-function curvePanel(found, name, { width, title }) {
+/** One curve of several lines in a column, [line, curves] each, over the epochs. */
+function curvePanel(found, name, column, { width, title }) {
   const drawn = found.filter(([, curves]) => curves?.[name]);
   if (!drawn.length) return null;
   const equal = new Set(drawn.map(([, curves]) => curves.length)).size === 1;
@@ -27,11 +27,11 @@ function curvePanel(found, name, { width, title }) {
   if (!points.length) return null;
   const last = Math.max(...points.map((point) => point.x));
   const settled = points.filter((point) => point.x > last / 20);
-  const ends = (name === "accuracy" ? settled : points).flatMap((p) => [p.mean - p.half, p.mean + p.half]);
+  const ends = (name === "metric" ? settled : points).flatMap((p) => [p.mean - p.half, p.mean + p.half]);
   let [low, high] = bounds(ends);
-  if (name !== "accuracy") low = 0;
+  if (name !== "metric") low = 0;
   const x = { low: 0, high: last, label: equal ? "epoch" : "share of the epochs (%)" };
-  const y = { low, high, label: CURVES[name] };
+  const y = { low, high, label: curveLabel(name, [column]) };
   const { node, X, Y, box } = frame({ width, height: 300, x, y, title });
   const clip = `clip-${(clips += 1)}`;
   const area = { x: box.left, y: box.top, width: box.right - box.left, height: box.bottom - box.top };
@@ -64,16 +64,17 @@ function drawCurves(figure, width) {
   const column = Number(choice(figure, "column"));
   const shown = legend(figure, linesIn(columns));
   const found = shown.map((i) => [i, curvesOf(i, column)]);
-  const node = curvePanel(found, choice(figure, "curve"), { width: Math.min(width, 760) });
+  const node = curvePanel(found, choice(figure, "curve"), column, { width: Math.min(width, 760) });
   return node ? [node] : nothing("No line shown here has this curve.");
 }
 
 function drawLineCurves(figure, width) {
   const own = Number(figure.dataset.place);
-  const found = [[own, curvesOf(own, Number(choice(figure, "column")))]];
+  const column = Number(choice(figure, "column"));
+  const found = [[own, curvesOf(own, column)]];
   const names = Object.keys(CURVES).filter((name) => found[0][1]?.[name]);
   const each = panelWidth(width, names.length);
-  const nodes = names.map((name) => curvePanel(found, name, { width: Math.min(each, 760) }));
+  const nodes = names.map((name) => curvePanel(found, name, column, { width: Math.min(each, 760) }));
   return nodes.some(Boolean) ? nodes.filter(Boolean) : nothing("Its runs have no curves here.");
 }
 
@@ -102,8 +103,9 @@ function drawPareto(figure, width) {
   front.sort((a, b) => a.x - b.x);
   const times = points.map((point) => point.x);
   const [low, high] = bounds(points.map((point) => point.y));
+  const label = quantityOf([...data.columns.keys()].filter((j) => datasets.includes(data.columns[j].dataset)));
   const x = { low: Math.min(...times) / 1.4, high: Math.max(...times) * 1.4, log: true, label: "Seconds of a run" };
-  const { node, X, Y } = frame({ width: Math.min(width, 760), height: 360, x, y: { low, high, label: ACCURACY } });
+  const { node, X, Y } = frame({ width: Math.min(width, 760), height: 360, x, y: { low, high, label } });
   const edge = front.map((point) => [X(point.x), Y(point.y)]);
   node.append(path(["currentColor", "", ":"], edge, { class: "front" }));
   for (const point of points) {

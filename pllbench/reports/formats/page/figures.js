@@ -12,12 +12,21 @@ const FIGURES = {
 };
 
 const CURVES = {
-  accuracy: "Test accuracy (%)",
+  metric: null,
   class_noise: "Class noise rate (%)",
   pairwise_noise: "Pairwise noise rate (%)",
 };
 
-const ACCURACY = "Test accuracy (%)";
+/** What the numbers of some columns are, at an axis. */
+function quantityOf(columns) {
+  const found = new Set(columns.map((j) => data.columns[j].quantity));
+  return found.size === 1 ? [...found][0] : "Mean (%)";
+}
+
+/** What a curve shows in some columns, at an axis. */
+function curveLabel(name, columns) {
+  return CURVES[name] ?? quantityOf(columns);
+}
 
 /** Draw a figure anew, as wide as there is room. */
 function drawFigure(figure) {
@@ -98,12 +107,12 @@ function panelWidth(width, count) {
   return Math.floor((width - 8 * (across - 1)) / across);
 }
 
-/** Groups of columns that one panel shows: of one data set and candidate process. */
+/** Groups of columns that one panel shows: of one data set, candidate process and metric. */
 function panels(columns) {
   const groups = new Map();
   for (const j of columns) {
-    const { dataset, candidates, q } = data.columns[j];
-    const key = `${dataset} ${candidates} ${q === null}`;
+    const { dataset, candidates, q, quantity } = data.columns[j];
+    const key = `${dataset} ${candidates} ${q === null} ${quantity}`;
     groups.set(key, [...(groups.get(key) ?? []), j]);
   }
   return [...groups.values()];
@@ -125,7 +134,7 @@ function sweepPanel(columns, lines, { width, title, faded = new Set() }) {
   if (!ends.length) return null;
   const [low, high] = bounds(ends.flatMap((end) => [end.low, end.high]));
   const x = { low: rates[0] - gap / 2, high: rates.at(-1) + gap / 2, ticks: rates, label: "q" };
-  const { node, X, Y, box } = frame({ width, height: 300, x, y: { low, high, label: ACCURACY }, title });
+  const { node, X, Y, box } = frame({ width, height: 300, x, y: { low, high, label: quantityOf(columns) }, title });
   const rivals = lines.filter((i) => !data.lines[i].reference);
   const step = Math.min(0.03 * (x.high - x.low), (0.4 * gap) / Math.max(1, rivals.length));
   for (const { i, points } of drawn) {
@@ -159,7 +168,7 @@ function dotPanel(column, lines, { width, title }) {
       const end = spreadOf(cellOf(i, column));
       return { ...data.lines[i], ...end, title: `${data.lines[i].label}: ${end.mean.toFixed(2)}` };
     });
-  return rows.length ? dotRows({ width, rows, label: ACCURACY, title }) : null;
+  return rows.length ? dotRows({ width, rows, label: quantityOf([column]), title }) : null;
 }
 
 function drawAccuracy(figure, width) {

@@ -55,7 +55,8 @@ function fillChoices(figure) {
       fill(select, columnsOf(figure).map((j) => [j, columnTitle(j, onLine)]));
     } else if (select.dataset.choice === "curve") {
       const there = (name) => data.curves.cells.some((curves) => curves[name]);
-      fill(select, Object.entries(CURVES).filter(([name]) => there(name)));
+      const names = Object.keys(CURVES).filter(there);
+      fill(select, names.map((name) => [name, curveLabel(name, columnsOf(figure))]));
     } else {
       fill(select, [["", "all ranked data sets"], ...data.datasets.map(({ title }, i) => [i, title])]);
     }
