@@ -48,6 +48,9 @@ NOT_HERE = {
     "pllbench run --methods proden,pico --datasets ./birds/ --q 0.3 --network resnet18",
     "pllbench run --benchmark sharpened.toml",
     # data, and longer than 30 seconds
+    "pllbench tune --benchmark tuned_tabular",
+    "pllbench tune --benchmark tuned_tabular --engine ray",
+    "pllbench tune --methods cc,asyco --datasets birdsong,lost --trials 20 --study first",
     "pllbench run --benchmark cnae9",
     "pllbench run --benchmark cnae9 --methods asyco --seeds 7,",
     "pllbench run --methods asyco --datasets birdsong --set asyco.rho=0.01 --epochs 100",
@@ -62,6 +65,8 @@ NOT_HERE = {
     "pllbench run --methods asyco,dpll --datasets cifar10 --q 0.7 --seeds 0,",
     "pytest -m gpu",
     "python tools/speed.py --device cuda --bf16 --json",
+    # a study that is not committed yet
+    "python tools/criteria.py tuned_tabular",
     # what the gate executes, or a cluster
     "ruff check .",
     "ruff format --check .",
@@ -79,8 +84,13 @@ NOT_HERE = {
     "pip install -e '.[dev]'",
     "pip install -e '.[dev,docs]'",
     "pip install 'pllbench[ray]'",
+    "pip install 'pllbench[tune]'",
 }
 """Commands that are checked without being executed."""
+
+
+MAKERS = ("run", "tune")
+"""Commands that train. What is not to be executed of them is asked with --dry-run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +178,9 @@ def test_blocks_and_commands_do_what_they_say(
         assert block.language in ("python", "sh", "toml", "text"), "a block without a check"
         if block.output is not None:
             assert said is not None
-            masked = "pllbench run" in block.text  # what is trained here may differ elsewhere
+            masked = any(
+                f"pllbench {name}" in block.text for name in MAKERS
+            )  # what is trained here may differ elsewhere
             assert lines_of(said, masked=masked) == lines_of(block.output, masked=masked)
     for kind, _, text in tokens(page):
         if kind == "code_inline" and text.startswith("pllbench "):
@@ -228,10 +240,10 @@ def perform(line: str) -> str | None:
         return None
     name, *rest = require_words(line)
     if "--results" not in rest and "--results" in options(name):
-        rest += ["--results", "results" if name == "run" else str(ROOT / "results")]
-    if name == "run":
+        rest += ["--results", "results" if name in MAKERS else str(ROOT / "results")]
+    if name in MAKERS:
         rest += ["--dry-run"] if line in NOT_HERE else ["--jobs", "1", "--device", "cpu"]
-    if name != "run" and line in NOT_HERE:
+    if name not in MAKERS and line in NOT_HERE:
         return None
     if name == "data" and rest[0] in DATASETS and not at_hand(DATASETS[rest[0]], Path(DATA or "")):
         return None  # its file is not here

@@ -13,7 +13,7 @@ Entry = tuple[str, str]
 
 _START = ("partial_labels", "quickstart", "own_data", "add_a_method", "glossary")
 _PYTHON = ("method", "testing", "registry", "api", "grid", "spec", "data", "candidates", "networks")
-_CONCEPTS = ("protocol", "runs", "results", "SCALING", "architecture")
+_CONCEPTS = ("protocol", "runs", "tuning", "results", "SCALING", "architecture")
 _RESULTS = (
     ("Reproduction of the AsyCo paper", "results/REPRODUCTION.md"),
     ("Tabular data", "results/tables/tabular.md"),
@@ -23,6 +23,7 @@ _RESULTS = (
     ("Search on tabular data", "results/tables/search_tabular.md"),
     ("Speed and memory", "results/speed.md"),
     ("Killed and resumed", "results/kills.md"),
+    ("Searches killed and resumed", "results/kills_tuning.md"),
 )
 
 
