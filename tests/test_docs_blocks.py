@@ -49,8 +49,6 @@ NOT_HERE = {
     "pllbench run --benchmark sharpened.toml",
     # data, and longer than 30 seconds
     "pllbench tune --benchmark tuned_tabular",
-    "pllbench tune --benchmark tuned_tabular --engine ray",
-    "pllbench tune --methods cc,asyco --datasets birdsong,lost --trials 20 --study first",
     "pllbench run --benchmark cnae9",
     "pllbench run --benchmark cnae9 --methods asyco --seeds 7,",
     "pllbench run --methods asyco --datasets birdsong --set asyco.rho=0.01 --epochs 100",
