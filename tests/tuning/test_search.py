@@ -188,10 +188,6 @@ def test_permuted_test_labels_change_nothing_that_is_chosen(
     assert told.equals(straight.frame().drop(columns="run_ids"))
 
 
-def test_a_score_is_made_of_the_hold_out_alone() -> None:
-    assert HoldoutCurves.__slots__ == ("covering_rate", "approximated_accuracy")
-
-
 def test_settings_that_diverge_end_their_trial(plugin_folder: Path, tmp_path: Path) -> None:
     there = RunOptions(tmp_path, plugin_folder, "cpu")
     space = tmp_path / "spaces"
