@@ -252,7 +252,9 @@ class _Grid:
         self.observer.finished(run, result.accuracy[DEFAULT_RULE], event.record.provenance.seconds)
 
     def _fail(self, run: PlannedRun, workspace: Workspace, reason: str, details: str) -> None:
-        line = " ".join(reason.split())[:MAX_REASON]
+        # A method's message may hold anything, and terminals obey control characters.
+        visible = "".join(letter if letter.isprintable() else " " for letter in reason)
+        line = " ".join(visible.split())[:MAX_REASON]
         try:
             workspace.fail(f"{line}\n\n{details}")
         except OSError as error:
