@@ -25,7 +25,7 @@ from pllbench.runner.progress import Observer
 from pllbench.runner.stale import DoneRuns
 from pllbench.training.checkpoints import Checkpoints
 from pllbench.training.task import require_fit
-from pllbench.validation import FieldError
+from pllbench.validation import FieldError, visible_line
 
 RETRY_SECONDS = 0.5
 """How often the runs that another process works on are looked at."""
@@ -252,9 +252,7 @@ class _Grid:
         self.observer.finished(run, result.accuracy[DEFAULT_RULE], event.record.provenance.seconds)
 
     def _fail(self, run: PlannedRun, workspace: Workspace, reason: str, details: str) -> None:
-        # A method's message may hold anything, and terminals obey control characters.
-        visible = "".join(letter if letter.isprintable() else " " for letter in reason)
-        line = " ".join(visible.split())[:MAX_REASON]
+        line = visible_line(reason)[:MAX_REASON]
         try:
             workspace.fail(f"{line}\n\n{details}")
         except OSError as error:
