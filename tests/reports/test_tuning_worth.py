@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from pllbench.budget import Budget, TuningSpec
-from pllbench.reports.aggregate import Shown, build_metric_table, build_table
+from pllbench.reports.aggregate import build_metric_table, build_table
+from pllbench.reports.captions import Shown
 from pllbench.reports.formats.render import to_text
 from pllbench.reports.paired_tests import paired_tests
 from pllbench.reports.plots.critical_difference import Diagram, plot_ranks
