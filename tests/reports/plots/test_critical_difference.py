@@ -24,7 +24,7 @@ def test_every_method_is_named_with_its_rank(tmp_path: Path) -> None:
 def test_a_difference_that_is_longer_than_the_axis_stays_in_the_picture() -> None:
     """Three methods on one data set."""
     ranks = rank({"a": [3.0], "b": [2.0], "c": [1.0]})
-    [axes] = plot_ranks(ranks).axes
+    [axes] = plot_ranks([Diagram(ranks)]).axes
     assert "CD = 3.31, longer than the axis" in [text.get_text() for text in axes.texts]
     arrow = [line for line in axes.lines if line.get_marker() == ">"]
     assert [np.asarray(line.get_xdata()).tolist() for line in arrow] == [[3]]
