@@ -3,28 +3,36 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack, get_args
 
 from pllbench.grid.benchmark import load_benchmark
 from pllbench.grid.plan import PlannedRun, Selection, known_variants, plan
 from pllbench.grid.protocol import Protocol
+from pllbench.grid.request import MethodLike, Parts, make_selection, method_name
 from pllbench.reports import paired_tests, published, reproduction
 from pllbench.reports.aggregate import Shown, build_metric_table
+from pllbench.reports.formats.view import ReportView
+from pllbench.reports.plots import Plot
 from pllbench.reports.published import Published
-from pllbench.reports.report import Report
+from pllbench.reports.report import report_table
 from pllbench.reports.selection_rules import report_rules
 from pllbench.reports.table import Table
 from pllbench.results import records
-from pllbench.results.curves import Curves, read_curves
+from pllbench.results.curves import Curves, long_form, read_curves
 from pllbench.results.filter import Filter, is_planned, planned_runs
 from pllbench.results.metrics import DEFAULT_METRIC, Metric
 from pllbench.results.model_selection import DEFAULT_RULE, RULES, Select
 from pllbench.results.records import Record
+from pllbench.results.rows import run_rows
 from pllbench.results.status import Status, folder_status, selection_status
-from pllbench.validation import FieldError
+from pllbench.validation import FieldError, did_you_mean
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
     from pllbench.runner.engine import Engine
     from pllbench.runner.job import RunOptions
     from pllbench.runner.progress import Observer
@@ -34,7 +42,7 @@ REPRODUCTION: tuple[Select, ...] = ("last10", "last")
 """Rules under which the paper's numbers are compared: our headline, and what its digits fit."""
 
 
-def run(
+def run_planned(
     planned: Sequence[PlannedRun],
     engine: "Engine",
     options: "RunOptions",
@@ -60,7 +68,7 @@ class Stored:
     folder: Path
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Results:
     """Finished runs, and the selection that they are shown by.
 
@@ -70,6 +78,7 @@ class Results:
         uncounted: why files there are not counted, a line each.
         selection: what is asked for.
         planned: its runs; None for all of `stored`.
+        summary: what became of the runs, where they have just been executed.
     """
 
     folders: Sequence[Path]
@@ -77,6 +86,26 @@ class Results:
     uncounted: Sequence[str] = ()
     selection: Selection = field(default_factory=Selection)
     planned: Sequence[PlannedRun] | None = None
+    summary: "GridSummary | None" = None
+
+    def __repr__(self) -> str:
+        specs = [record.spec for record in self.finished]
+        methods, data = ({getattr(s, key) for s in specs} for key in ("method", "dataset"))
+        failed = f", {len(self.failed)} failed" if self.failed else ""
+        return (
+            f"<Results of {self._where}: {len(specs)} runs of {len(methods)} methods on "
+            f"{len(data)} data sets{failed}>"
+        )
+
+    def _repr_html_(self) -> str:
+        """The table, where there is one."""
+        return self.table()._repr_html_() if self.finished else escape(repr(self))
+
+    @property
+    def failed(self) -> list[tuple[str, str]]:
+        """Title and reason of each run that has failed just now."""
+        failures = self.summary.failed if self.summary else ()
+        return [(run.title, reason) for run, reason in failures]
 
     @property
     def _where(self) -> str:
@@ -87,12 +116,17 @@ class Results:
         """The records alone."""
         return [one.record for one in self.stored]
 
-    def select(self, selection: Selection) -> "Results":
-        """The part of these records that a selection asks for; see `load`.
+    def select(self, selection: Selection | None = None, **parts: Unpack[Parts]) -> "Results":
+        """The part of these records that is asked for; see `load`.
+
+        Args:
+            selection: what is asked for.
+            **parts: the same as plain values, in the place of it: `methods="cc"`, `q=[0.3, 0.7]`.
 
         Raises:
             ValueError: the selection is wrong, or nothing here meets it.
         """
+        selection = selection or make_selection(parts)
         if is_planned(selection):
             planned = planned_runs(selection, self.records)
             return replace(self, selection=selection, planned=planned)
@@ -118,26 +152,77 @@ class Results:
             return list(self.records)
         return records.with_ids(self.records, (run.spec.run_id for run in self.planned))
 
-    def curves(self) -> dict[str, Curves]:
+    def columns(self) -> dict[str, Curves]:
         """Per-epoch columns of the selected runs, by run_id.
 
         Raises:
             ValueError: the file of a run is damaged, or of another length.
         """
-        columns: dict[str, Curves] = {}
+        found: dict[str, Curves] = {}
         folders = {one.record.run_id: one.folder for one in self.stored}
         for record in self.finished:
             path = records.record_path(folders[record.run_id], record.spec)
-            columns[record.run_id] = read_curves(path)
-            length, epochs = len(columns[record.run_id]["accuracy"]), record.spec.train.epochs
+            found[record.run_id] = read_curves(path)
+            length, epochs = len(found[record.run_id]["accuracy"]), record.spec.train.epochs
             if length != epochs:
                 raise ValueError(f"{path.with_suffix('.npz')}: {length} of {epochs} epochs")
-        return columns
+        return found
 
-    def table(
+    def frame(self) -> "DataFrame":
+        """A row for each run, with the columns of `pllbench.results.rows.run_rows`."""
+        from pandas import DataFrame
+
+        return DataFrame(run_rows(self.finished, self.protocol))
+
+    def curves(self) -> "DataFrame":
+        """A row for each value of an epoch: `run_id`, `epoch`, `quantity` and `value`.
+
+        The quantities are the per-epoch columns of `pllbench.results.curves`; an epoch without a
+        value has no row.
+
+        Raises:
+            ValueError: as `columns`.
+        """
+        from pandas import DataFrame
+
+        return DataFrame(long_form(self.columns()))
+
+    def plot(self, kind: Plot = "accuracy", select: Select | None = None) -> "Figure":
+        """A figure of these runs.
+
+        Args:
+            kind: accuracy, against q; hparam, against the hyperparameter that differs between the
+                rows; noise and curves, over epochs; ranks, the critical difference of average ranks
+                over data sets.
+            select: rule that turns a run into one accuracy; last10 where it is not given.
+
+        Raises:
+            ValueError: there is nothing to show, or `kind` takes no rule.
+        """
+        from pllbench.reports.plots import accuracy, critical_difference, epochs
+        from pllbench.reports.ranks import rank_rows
+
+        if kind not in get_args(Plot):
+            raise FieldError("kind", did_you_mean(kind, get_args(Plot)), kind)
+        if select is not None and kind in ("noise", "curves"):
+            reason = f"a plot of {kind} shows all epochs, so it takes no rule"
+            raise FieldError("select", reason, select)
+        table = self.accuracies(select or DEFAULT_RULE)
+        if kind == "noise":
+            return epochs.plot_noise_rates(table, self.columns())
+        if kind == "curves":
+            return epochs.plot_curves(table, self.columns())
+        if kind == "ranks":
+            return critical_difference.plot_ranks(*rank_rows(table))
+        if kind == "hparam":
+            hparams = {record.run_id: record.spec.hparams for record in self.finished}
+            return accuracy.plot_hparam(table, hparams)
+        return accuracy.plot_accuracy(table)
+
+    def accuracies(
         self, select: Select = DEFAULT_RULE, metrics: Sequence[Metric] = (DEFAULT_METRIC,)
     ) -> Table:
-        """The table under a selection rule, with a column for each of the `metrics`.
+        """The cells of the table under a selection rule, with a column for each of the `metrics`.
 
         Raises:
             ValueError: there is nothing to show.
@@ -152,7 +237,20 @@ class Results:
         benchmark, shown = self.selection.benchmark, Shown(select, tuple(metrics))
         return build_metric_table(self.records, self.protocol, shown, self.planned, benchmark)
 
-    def rules(self, metric: Metric = DEFAULT_METRIC) -> Report:
+    def table(
+        self,
+        select: Select = DEFAULT_RULE,
+        metrics: Metric | Sequence[Metric] = DEFAULT_METRIC,
+    ) -> ReportView:
+        """Mean ± std of the runs under a selection rule, a column for each of the `metrics`.
+
+        Raises:
+            ValueError: there is nothing to show.
+        """
+        shown = (metrics,) if isinstance(metrics, str) else tuple(metrics)
+        return ReportView(report_table(self.accuracies(select, shown)))
+
+    def rules(self, metric: Metric = DEFAULT_METRIC) -> ReportView:
         """The selection rules side by side, for one metric.
 
         Raises:
@@ -160,20 +258,24 @@ class Results:
         """
         known = {rule for record in self.finished for rule in record.result.accuracy}
         rules: list[Select] = [rule for rule in RULES if rule in known] or [DEFAULT_RULE]
-        return report_rules({rule: self.table(rule, (metric,)) for rule in rules})
+        return ReportView(report_rules({rule: self.accuracies(rule, (metric,)) for rule in rules}))
 
     def tests(
-        self, method: str, select: Select = DEFAULT_RULE, metric: Metric = DEFAULT_METRIC
-    ) -> Report:
+        self,
+        method: "MethodLike",
+        select: Select = DEFAULT_RULE,
+        metric: Metric = DEFAULT_METRIC,
+    ) -> ReportView:
         """Paired tests of a method or variant against every other row, and average ranks.
 
         Raises:
             ValueError: there is no such row, or nothing to compare it with.
         """
-        table = self.table(select, (metric,))
-        return paired_tests.report_tests(paired_tests.paired_tests(table, method), table)
+        table = self.accuracies(select, (metric,))
+        pairs = paired_tests.paired_tests(table, method_name(method))
+        return ReportView(paired_tests.report_tests(pairs, table))
 
-    def compare(self, rules: Sequence[Select] = REPRODUCTION) -> Report:
+    def compare(self, rules: Sequence[Select] = REPRODUCTION) -> ReportView:
         """Our numbers beside the paper's; without a selection, for each of the paper's tables.
 
         Raises:
@@ -182,14 +284,14 @@ class Results:
         if self.planned is None:
             return self._compare_all(rules)
         benchmark = self.selection.benchmark
-        tables = [self.table(rule) for rule in rules]
+        tables = [self.accuracies(rule) for rule in rules]
         selection = reproduction.ComparedSelection(
             title=benchmark.title if benchmark else "Compared with the AsyCo paper",
             comparisons=published.compare(tables, self._published()),
             records=self.finished,
             note=benchmark.note if benchmark else "",
         )
-        return reproduction.report_comparison([selection])
+        return ReportView(reproduction.report_comparison([selection]))
 
     def _published(self) -> list[Published]:
         """The numbers of the table that a benchmark regenerates; else all of the paper."""
@@ -198,7 +300,7 @@ class Results:
             return published.load_table(benchmark.name)
         return published.load_all()
 
-    def _compare_all(self, rules: Sequence[Select]) -> Report:
+    def _compare_all(self, rules: Sequence[Select]) -> ReportView:
         parts = []
         for name in published.table_names():
             benchmark = load_benchmark(name)
@@ -206,7 +308,7 @@ class Results:
             part = replace(self, selection=selection, planned=plan(selection))
             entries = published.load_table(name)
             if part.finished:
-                comparisons = published.compare([part.table(rule) for rule in rules], entries)
+                comparisons = published.compare([part.accuracies(rule) for rule in rules], entries)
             else:
                 comparisons = published.not_run(entries, rules, part.protocol)
             parts.append(
@@ -214,10 +316,11 @@ class Results:
                     benchmark.title, comparisons, part.finished, name, benchmark.note
                 )
             )
-        return reproduction.report_comparison(parts, title="Reproduction of the AsyCo paper")
+        page = reproduction.report_comparison(parts, title="Reproduction of the AsyCo paper")
+        return ReportView(page)
 
 
-def load(*folders: Path, selection: Selection | None = None) -> Results:
+def load(*folders: str | Path, selection: Selection | None = None) -> Results:
     """The records of results folders, read together.
 
     A selection that names a benchmark, or methods and data sets, is planned: its cells say what is
@@ -230,7 +333,8 @@ def load(*folders: Path, selection: Selection | None = None) -> Results:
     """
     stored: dict[str, Stored] = {}
     uncounted: list[str] = []
-    for folder in folders:
+    places = [Path(folder) for folder in folders]
+    for folder in places:
         if not folder.is_dir():
             raise FieldError("results", "no such folder", folder)
         found, unreadable = records.read_records(folder)
@@ -240,7 +344,7 @@ def load(*folders: Path, selection: Selection | None = None) -> Results:
             if (first.record.spec, first.record.result) != (record.spec, record.result):
                 path = records.record_path(folder, record.spec)
                 uncounted.append(f"{path}: not equal to the run of this id in {first.folder}")
-    everything = Results(folders, tuple(stored.values()), tuple(uncounted))
+    everything = Results(places, tuple(stored.values()), tuple(uncounted))
     return everything if selection is None else everything.select(selection)
 
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from rich.console import Console
 
-from pllbench.cli.progress import Display
 from pllbench.grid.plan import PlannedRun
+from pllbench.runner.display import Display
 from pllbench.runner.engine import Engine, Event, Finished, RunFailed, Stopped
 from pllbench.runner.job import Job, RunOptions, execute
 from pllbench.runner.run_grid import GridSummary, run_grid

@@ -76,9 +76,9 @@ def test_a_filter_that_finds_nothing_names_the_nearest_runs(tmp_path: Path) -> N
 def test_a_planned_selection_shows_all_seeds_that_are_there(tmp_path: Path) -> None:
     store(tmp_path, make_records([90, 91, 92, 93, 94]))
     wanted = Selection(methods=("cc",), datasets=("digits",), q=(0.3,))
-    [(_, cell)] = api.load(tmp_path, selection=wanted).table().cells
+    [(_, cell)] = api.load(tmp_path, selection=wanted).accuracies().cells
     assert cell.seeds == (0, 1, 2, 3, 4)
-    three = api.load(tmp_path, selection=replace(wanted, seeds=(0, 1, 2))).table()
+    three = api.load(tmp_path, selection=replace(wanted, seeds=(0, 1, 2))).accuracies()
     assert [cell.seeds for _, cell in three.cells] == [(0, 1, 2)]
 
 

@@ -1,15 +1,13 @@
 """`pllbench plot`."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from pllbench.cli.selection import Output, ResultsDirs, SelectionFlags
-from pllbench.results.model_selection import DEFAULT_RULE, Select
-from pllbench.validation import FieldError
-
-Plot = Literal["accuracy", "hparam", "noise", "curves", "ranks"]
+from pllbench.reports.plots import Plot
+from pllbench.results.model_selection import Select
 
 
 def plot(
@@ -28,26 +26,8 @@ def plot(
     curves: over epochs. ranks: critical difference of average ranks over data sets.
     """
     from pllbench.cli import console
-    from pllbench.reports.plots import accuracy, critical_difference, epochs, figure
-    from pllbench.reports.ranks import rank_rows
+    from pllbench.reports.plots.figure import save
 
-    if select is not None and kind in ("noise", "curves"):
-        raise FieldError(
-            "select", f"a plot of {kind} shows all epochs, so it takes no rule", select
-        )
-    loaded = flags.load(results)
-    table = loaded.table(select or DEFAULT_RULE)
     path = output or Path(f"{kind}.png")
-    match kind:
-        case "accuracy":
-            drawn = accuracy.plot_accuracy(table)
-        case "hparam":
-            drawn = accuracy.plot_hparam(table, {r.run_id: r.spec.hparams for r in loaded.finished})
-        case "noise":
-            drawn = epochs.plot_noise_rates(table, loaded.curves())
-        case "curves":
-            drawn = epochs.plot_curves(table, loaded.curves())
-        case "ranks":
-            drawn = critical_difference.plot_ranks(*rank_rows(table))
-    figure.save(drawn, path)
+    save(flags.load(results).plot(kind, select), path)
     console.write(f"{path}\n")

@@ -21,12 +21,12 @@ from pllbench.cli.selection import DataDir, ResultsDirs, SelectionFlags
 from pllbench.validation import FieldError
 
 if TYPE_CHECKING:
-    from pllbench.cli.progress import Display
     from pllbench.grid.plan import PlannedRun
+    from pllbench.runner.display import Display
     from pllbench.runner.engine import Engine
 
 Device = Literal["auto", "cpu", "cuda"]
-EngineName = Literal["local", "ray"]
+EngineName = Literal["local", "ray", "inline"]
 Stale = Literal["refuse", "rerun", "keep"]
 
 
@@ -50,7 +50,8 @@ def run(
         float | None, typer.Option("--timeout", min=0, help="Seconds after which a run fails.")
     ] = None,
     engine: Annotated[
-        EngineName, typer.Option("--engine", help="Here, or on a Ray cluster.")
+        EngineName,
+        typer.Option("--engine", help="Workers here, a Ray cluster, or this process."),
     ] = "local",
     address: Annotated[
         str | None, typer.Option("--address", help="Of the Ray cluster; RAY_ADDRESS by default.")
@@ -74,7 +75,7 @@ def run(
 ) -> None:
     """Execute the runs that have no record yet, and print their table."""
     from pllbench import api
-    from pllbench.cli.progress import Display
+    from pllbench.runner.display import Display
     from pllbench.runner.job import RunOptions
     from pllbench.runner.open_engine import EngineOptions, open_engine, require_engine_options
 
@@ -89,11 +90,9 @@ def run(
     display = Display(TolerantConsole(stderr=True))
     options = RunOptions(results[0], data_dir, device, noisy_candidates, checkpoint_every, stale)
     with open_engine(where) as executing, _interruptible(executing, display):
-        summary = api.run(planned, executing, options, display)
+        summary = api.run_planned(planned, executing, options, display)
     if summary.done or summary.skipped:
-        from pllbench.reports.report import report_table
-
-        show_report(report_table(flags.load(results).table()))
+        show_report(flags.load(results).table().report)
     for failed, reason in summary.failed:
         print_error(f"failed: {failed.title}: {reason}")
     print_error(

@@ -1,11 +1,12 @@
 """One run from spec to record, wherever it happens: in a worker process, or on a cluster."""
 
+import pickle
 import platform
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
@@ -19,12 +20,12 @@ from pllbench.data.catalogue import DatasetInfo
 from pllbench.data.content import files_digest
 from pllbench.data.dataset import load_dataset
 from pllbench.data.readers.base import Dataset
-from pllbench.registry import load_method, method_entries
+from pllbench.registry import given_classes, is_given, load_method, method_entries
 from pllbench.results.curves import Curves
 from pllbench.results.records import SCHEMA, Provenance, Record
 from pllbench.runner.annotator import Annotation, annotate
 from pllbench.runner.origin import origin_id
-from pllbench.source import source_digest
+from pllbench.source import has_changed, source_digest
 from pllbench.spec import RunSpec
 from pllbench.training.checkpoints import Checkpoints
 from pllbench.training.task import make_task
@@ -45,6 +46,7 @@ class RunOptions:
         noisy: candidate sets may lack the true label.
         checkpoint_every: epochs between two checkpoints of a run.
         stale: stop at a stale record, do its run again, or count it as done.
+        classes: methods without an entry point, by name, pickled by value for other processes.
     """
 
     results: Path
@@ -53,6 +55,7 @@ class RunOptions:
     noisy: bool = False
     checkpoint_every: int = 10
     stale: StalePolicy = "refuse"
+    classes: Mapping[str, bytes] = field(default_factory=dict)
 
     @property
     def annotators(self) -> Path:
@@ -90,6 +93,16 @@ def execute(
 
     Raises whatever data, method or trainer raise; `Interrupted` if `on_epoch` asked to stop.
     """
+    name = job.spec.method
+    sent = job.options.classes
+    here = {} if is_given(name) or name not in sent else {name: pickle.loads(sent[name])}
+    with given_classes(here):
+        return _execute(job, on_epoch, dataset)
+
+
+def _execute(
+    job: Job, on_epoch: Callable[[Progress], bool], dataset: Dataset | None
+) -> tuple[Record, Curves]:
     started, clock = datetime.now(UTC), time.perf_counter()
     spec, options = job.spec, job.options
     device = torch.device(_resolve(options.device))
@@ -105,6 +118,9 @@ def execute(
         made_by = origin_id(spec, dataset.digest)
         checkpoints = Checkpoints(job.checkpoint, made_by, options.checkpoint_every)
     method = load_method(spec.method)
+    source = source_digest(method)
+    if spec.source and has_changed(method, spec.source):
+        raise ValueError(f"the source of {spec.method} is not what was planned: import it anew")
     outcome = train(spec, method, task, checkpoints=checkpoints, on_epoch=on_epoch)
     provenance = Provenance(
         commit=source_commit(),
@@ -115,7 +131,7 @@ def execute(
         seconds=round(outcome.seconds_before + time.perf_counter() - clock, 3),
         peak_memory_mib=_peak_memory_mib(device),
         data_digest=dataset.digest,
-        method_source=source_digest(method),
+        method_source=spec.source or source,
         audit=task.audit,
         pruning=task.pruning,
         annotator=annotation.facts if annotation else None,
@@ -196,7 +212,7 @@ def _versions(method: str) -> dict[str, str]:
             found[name] = version(name)
         except PackageNotFoundError:
             continue
-    dist = method_entries()[method].dist
-    if dist:
-        found[dist.name] = dist.version
+    entry = method_entries().get(method)  # none of a class that was given
+    if entry and entry.dist:
+        found[entry.dist.name] = entry.dist.version
     return found

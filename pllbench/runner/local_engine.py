@@ -20,6 +20,7 @@ from pllbench.runner.engine import (
     attempt,
 )
 from pllbench.runner.job import Job
+from pllbench.runner.main_module import without_main
 from pllbench.training.trainer import Progress
 
 PRELOADED = [__name__]
@@ -47,7 +48,8 @@ class _Worker:
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         self.connection, theirs = context.Pipe()
         self.process: BaseProcess = context.Process(target=_work, args=(theirs,), daemon=True)
-        self.process.start()
+        with without_main():
+            self.process.start()
         theirs.close()  # so that the death of the process ends the pipe
         self.job: Job | None = None
         self.started_at = 0.0

@@ -8,7 +8,7 @@ from pllbench.validation import FieldError, did_you_mean
 if TYPE_CHECKING:
     from pllbench.runner.engine import Engine
 
-ENGINES = ("local", "ray")
+ENGINES = ("local", "ray", "inline")
 DEVICES = ("auto", "cpu", "cuda")
 
 
@@ -17,7 +17,8 @@ class EngineOptions:
     """Where runs are executed, and how many at a time.
 
     Attributes:
-        name: `local`, worker processes on this machine, or `ray`, a cluster.
+        name: `local`, worker processes on this machine; `ray`, a cluster; or `inline`, this
+            process, one run at a time.
         device: auto, cpu or cuda.
         jobs: runs at a time; None: one a core, one on a GPU, what a cluster holds.
         timeout: seconds after which a run fails; None for no limit.
@@ -48,6 +49,9 @@ def require_engine_options(options: EngineOptions) -> None:
     for name in ("address", "gpus_per_run"):
         if options.name != "ray" and getattr(options, name) is not None:
             raise FieldError(name, "only with engine ray")
+    for name in ("jobs", "timeout") if options.name == "inline" else ():
+        if getattr(options, name) is not None:
+            raise FieldError(name, "not with engine inline, which does one run at a time")
     if options.timeout is not None and options.timeout <= 0:
         raise FieldError("timeout", "must be more than 0 seconds", f"{options.timeout:g}")
 
@@ -63,11 +67,14 @@ def open_engine(options: EngineOptions) -> "Engine":
         return _ray_engine(options)
     import torch
 
+    from pllbench.runner.inline_engine import InlineEngine
     from pllbench.runner.local_engine import LocalEngine, num_cores
 
     has_gpu = torch.cuda.is_available()
     if options.device == "cuda" and not has_gpu:
         raise FieldError("device", "no CUDA device here; use cpu", "cuda")
+    if options.name == "inline":
+        return InlineEngine()
     on_gpu = options.device != "cpu" and has_gpu
     return LocalEngine(options.jobs or (1 if on_gpu else num_cores()), options.timeout)
 

@@ -120,6 +120,7 @@ def run_grid(
     if not pending:
         return summary
     grid = _Grid(options, observer, summary)
+    engine.tell = grid.handle
     observer.begun(pending)
     try:
         with _heartbeats(grid):
@@ -132,6 +133,7 @@ def run_grid(
                     observer.waiting(len(pending))
                     time.sleep(RETRY_SECONDS)
     finally:
+        grid.release()
         observer.ended()
     summary.interrupted = engine.stopping
     summary.left = len(unique) - summary.skipped - summary.done - len(summary.failed)
@@ -203,6 +205,11 @@ class _Grid:
             moved.append(records.set_stale_aside(results, spec))
         for line in filter(None, moved):
             self.observer.warned(line)
+
+    def release(self) -> None:
+        """Let go of runs that have not ended: the engine was left by an error, or by Ctrl-C."""
+        while self.owned:
+            self.owned.popitem()[1][1].release()
 
     def heartbeat(self) -> None:
         """Tell processes on other machines that this one is alive."""

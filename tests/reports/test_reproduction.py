@@ -8,9 +8,7 @@ from pllbench import api
 from pllbench.grid.benchmark import load_benchmark
 from pllbench.grid.plan import Selection
 from pllbench.reports.aggregate import build_table
-from pllbench.reports.formats.render import to_text
 from pllbench.reports.published import compare, load_table, not_run
-from pllbench.reports.report import report_table
 from pllbench.reports.reproduction import ComparedSelection, report_comparison
 from pllbench.spec import CandidateSpec
 from tests.factories import PROTOCOL, make_records
@@ -83,7 +81,7 @@ def test_processes_with_other_options_have_sections_of_their_own() -> None:
 
 def test_the_committed_page_is_that_of_the_records() -> None:
     """After new runs: pllbench table --compare paper --format markdown."""
-    page = to_text(api.load(RESULTS).compare(), "markdown")
+    page = api.load(RESULTS).compare().to_markdown()
     assert page == (RESULTS / "REPRODUCTION.md").read_text("utf-8")
 
 
@@ -99,6 +97,6 @@ def test_the_committed_page_is_that_of_the_records() -> None:
 def test_the_committed_tables_are_those_of_the_records(name: str, tested: str | None) -> None:
     """After new runs: pllbench table --benchmark NAME --format markdown, with its --tests."""
     results = api.load(RESULTS, selection=Selection(load_benchmark(name)))
-    report = results.tests(tested) if tested else report_table(results.table())
+    view = results.tests(tested) if tested else results.table()
     page = (RESULTS / "tables" / f"{name}.md").read_text("utf-8")
-    assert to_text(report, "markdown") == page
+    assert view.to_markdown() == page

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from pllbench.cli import progress
-from pllbench.cli.progress import Display, duration
 from pllbench.grid.plan import PlannedRun
+from pllbench.runner import display
+from pllbench.runner.display import Display, duration
 from pllbench.training.trainer import Progress
 from tests.factories import make_plan, make_spec
 
@@ -28,7 +28,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(progress, "time", clock)
+    monkeypatch.setattr(display, "time", clock)
     return clock
 
 

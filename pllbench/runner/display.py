@@ -1,8 +1,13 @@
-"""Progress of a grid on the console."""
+"""Progress of a grid: on a terminal, in a notebook, in a log."""
 
+import html
+import io
+import sys
 import time
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -10,13 +15,22 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from pllbench.cli.console import COLUMN_GAP
 from pllbench.grid.plan import PlannedRun
 from pllbench.runner.progress import Observer
 from pllbench.training.trainer import Progress as EpochProgress
+from pllbench.validation import FieldError
 
 SETTLING_SECONDS = 2.0
 """No estimate of the time left is shown before it rests on this much time."""
+
+_GAP = 2
+"""Spaces between columns."""
+
+_PAGE_WIDTH = 100
+"""Characters of a line in a notebook."""
+
+_PAGE_SECONDS = 0.3
+"""A notebook is shown a new state at most this often."""
 
 _NUMBER_WIDTHS = (9, 8, 8)
 """Widths of a running cell's columns after its name: epoch, accuracy and time."""
@@ -76,6 +90,11 @@ class Display(Observer):
         self._task = self._bar.add_task("", total=1, runs="", left="")
         self._live = Live(console=console, get_renderable=self._render, refresh_per_second=4)
 
+    @property
+    def repaints(self) -> bool:
+        """Whether what is shown changes in its place, so that a run that ends leaves no line."""
+        return self.console.is_terminal
+
     def begun(self, runs: Sequence[PlannedRun]) -> None:
         """These runs are to be executed; on a terminal, the live view starts."""
         self.total = len(runs)
@@ -83,16 +102,19 @@ class Display(Observer):
         self._bar.update(self._task, total=max(1, self._epochs_left))
         if self.console.is_terminal:
             self._live.start()
+        self._changed()
 
     def ended(self) -> None:
         """The live view ends; its last state stays."""
         if self.console.is_terminal:
             self._live.stop()
+        self._changed()
 
     def started(self, run: PlannedRun) -> None:
         """A run has begun."""
         self._waiting = 0
         self._running[run.spec.run_id] = _Running(run, time.monotonic())
+        self._changed()
 
     def progressed(self, run: PlannedRun, progress: EpochProgress) -> None:
         """A run has ended an epoch."""
@@ -101,6 +123,7 @@ class Display(Observer):
         if entry.progress is None:
             entry.first = progress.epoch
         entry.progress = progress
+        self._changed()
 
     def finished(self, run: PlannedRun, accuracy: float, seconds: float) -> None:
         """A run is stored; `accuracy` is a fraction."""
@@ -129,13 +152,17 @@ class Display(Observer):
 
     def waiting(self, num_runs: int) -> None:
         """All that is left is runs that other processes work on."""
-        if not self._waiting and not self.console.is_terminal:
+        if not self._waiting and not self.repaints:
             self._print(_waiting(num_runs))
         self._waiting = num_runs
+        self._changed()
 
     def stopping(self) -> None:
         """Running cells have been asked to stop. Prints nothing: signal handlers may call it."""
         self._stopping = True
+
+    def _changed(self) -> None:
+        """Called whenever there is something new to show; rich looks for itself."""
 
     def _reported(self) -> None:
         if self._first_report is None:
@@ -145,8 +172,9 @@ class Display(Observer):
         self._running.pop(run.spec.run_id, None)
         self._ended += 1
         self._epochs_left -= run.spec.train.epochs
-        if style or not self.console.is_terminal:
+        if style or not self.repaints:
             self._print(f"[{self._ended}/{self.total}] {run.title}: {outcome}", style)
+        self._changed()
 
     def _print(self, line: str, style: str = "") -> None:
         self.console.print(Text(line, style=style), highlight=False, soft_wrap=True)
@@ -162,8 +190,8 @@ class Display(Observer):
 
     def _render(self) -> Group:
         running = list(self._running.values())  # another thread refreshes the live view
-        cells = Table.grid(padding=(0, COLUMN_GAP))
-        room = self.console.width - sum(_NUMBER_WIDTHS) - COLUMN_GAP * len(_NUMBER_WIDTHS)
+        cells = Table.grid(padding=(0, _GAP))
+        room = self.console.width - sum(_NUMBER_WIDTHS) - _GAP * len(_NUMBER_WIDTHS)
         cells.add_column(overflow="ellipsis", no_wrap=True, max_width=max(4, room))
         for width in _NUMBER_WIDTHS:
             cells.add_column(justify="right", no_wrap=True, min_width=width)
@@ -185,6 +213,82 @@ class Display(Observer):
             text = "stopping at the end of the epoch; Ctrl-C again stops at once"
             lines.append(Text(text, style="yellow"))
         return Group(cells, self._bar, *lines)
+
+
+class NotebookDisplay(Display):
+    """Progress of a grid below a cell of a notebook: one output, which is written anew."""
+
+    def __init__(self) -> None:
+        super().__init__(Console(file=io.StringIO(), width=_PAGE_WIDTH))
+        self._handle: Any = None
+        self._shown_at = 0.0
+        self._lines: list[str] = []
+
+    @property
+    def repaints(self) -> bool:
+        """It does."""
+        return True
+
+    def begun(self, runs: Sequence[PlannedRun]) -> None:
+        """These runs are to be executed."""
+        from IPython.display import display
+
+        self._handle = display(self._page(), raw=True, display_id=True)
+        super().begun(runs)
+
+    def ended(self) -> None:
+        """The last state stays."""
+        self._shown_at = 0.0
+        super().ended()
+
+    def _print(self, line: str, style: str = "") -> None:  # noqa: ARG002 - no colours
+        self._lines.append(line)
+        self._changed()
+
+    def _changed(self) -> None:
+        now = time.monotonic()
+        if self._handle is not None and now - self._shown_at >= _PAGE_SECONDS:
+            self._shown_at = now
+            self._handle.update(self._page(), raw=True)
+
+    def _page(self) -> Mapping[str, str]:
+        with self.console.capture() as captured:
+            self.console.print(self._render())
+        text = "\n".join((*self._lines, captured.get().rstrip()))
+        return {"text/plain": text, "text/html": f"<pre>{html.escape(text)}</pre>"}
+
+
+class Quiet(Observer):
+    """Shows nothing but warnings, and those as Python does."""
+
+    def warned(self, line: str) -> None:
+        """Something is wrong, or special, that stops no run."""
+        warnings.warn(line, stacklevel=2)
+
+
+def choose_observer(progress: bool | Observer) -> Observer:
+    """Who is told of the progress of a grid.
+
+    Args:
+        progress: an observer; or True for what suits the place (a live view on a terminal, one
+            output below the cell of a notebook, lines on standard error elsewhere), False for none.
+
+    Raises:
+        FieldError: it is something else.
+    """
+    if isinstance(progress, Observer):
+        return progress
+    if not isinstance(progress, bool):
+        raise FieldError("progress", "must be True, False or an Observer", repr(progress))
+    if not progress:
+        return Quiet()
+    return NotebookDisplay() if _in_notebook() else Display(Console(stderr=True))
+
+
+def _in_notebook() -> bool:
+    """Whether the caller's output goes to a page; IPython on a terminal has no kernel."""
+    shell = sys.modules.get("IPython")
+    return shell is not None and getattr(shell.get_ipython(), "kernel", None) is not None
 
 
 def _numbers(entry: _Running) -> tuple[str, str]:
