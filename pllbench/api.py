@@ -169,10 +169,15 @@ class Results:
         return found
 
     def frame(self) -> "DataFrame":
-        """A row for each run, with the columns of `pllbench.results.rows.run_rows`."""
+        """A row for each run, with the columns of `pllbench.results.rows.run_rows`.
+
+        Ordered by data set, process, q, label and seed.
+        """
         from pandas import DataFrame
 
-        return DataFrame(run_rows(self.finished, self.protocol))
+        frame = DataFrame(run_rows(self.finished, self.protocol))
+        order = ["dataset", "candidates", "q", "label", "seed"]
+        return frame.sort_values(order, ignore_index=True) if len(frame) else frame
 
     def curves(self) -> "DataFrame":
         """A row for each value of an epoch: `run_id`, `epoch`, `quantity` and `value`.

@@ -6,6 +6,7 @@ They cover syntax trees; docstrings, comments and layout do not count. Needs no 
 import ast
 import hashlib
 import inspect
+import sys
 import textwrap
 from collections.abc import Iterator
 from functools import cache
@@ -33,7 +34,7 @@ def class_digest(cls: type) -> str:
     or through each other: classes and functions of the same script or notebook, numbers, texts,
     arrays, and modules of the user's below the current folder. Other objects do not count.
     """
-    found = None if _is_local(cls) else source_digest(cls)
+    found = source_digest(cls) if _is_in_module(cls) else None
     return found or _digest(repr(sorted(_Facts(cls).found)))
 
 
@@ -42,12 +43,15 @@ def has_changed(cls: type, digest: str) -> bool:
 
     False where no module has the class: it is sent to other processes as it is.
     """
-    return not _is_local(cls) and source_digest(cls) not in (None, digest)
+    return _is_in_module(cls) and source_digest(cls) not in (None, digest)
 
 
-def _is_local(cls: type) -> bool:
-    """Whether a function has made the class, so that nobody can import it."""
-    return "<locals>" in cls.__qualname__
+def _is_in_module(cls: type) -> bool:
+    """Whether its module has the class under its name: no function has made it, and no reload."""
+    found: object = sys.modules.get(cls.__module__)
+    for name in cls.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found is cls
 
 
 def _digest(text: str) -> str:

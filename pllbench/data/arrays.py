@@ -69,4 +69,4 @@ def _as_array(value: Any) -> Any:
         value = value.toarray()
     if hasattr(value, "detach"):  # a tensor, perhaps on a GPU
         value = value.detach().cpu()
-    return np.asarray(value)
+    return np.asarray(value, order="C")

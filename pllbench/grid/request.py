@@ -93,8 +93,14 @@ _FIELDS = tuple(Parts.__annotations__)
 
 def _listed(value: Any) -> tuple[Any, ...]:
     """The entries of a part: those of a list, or the value itself."""
-    one = isinstance(value, str | Path | Arrays | type) or not hasattr(value, "__iter__")
-    return () if value is None else (value,) if one else tuple(dict.fromkeys(value))
+    if isinstance(value, str | Path | Arrays | type) or not hasattr(value, "__iter__"):
+        return () if value is None else (value,)
+    entries = tuple(value)
+    return tuple(dict.fromkeys(entries)) if all(map(_hashable, entries)) else entries
+
+
+def _hashable(value: object) -> bool:
+    return value.__hash__ is not None
 
 
 def _methods(given: Sequence[Any]) -> tuple[tuple[str, ...], MethodClasses]:
@@ -146,18 +152,20 @@ def _dataset(given: Any) -> str:
 
 
 def _numbers(field: str, given: Any, low: float, high: float) -> tuple[float, ...]:
-    for value in _listed(given):
-        number = isinstance(_plain(value), int | float) and not isinstance(value, bool)
+    numbers = tuple(map(_plain, _listed(given)))
+    for value in numbers:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
         if not (number and low <= value <= high):
-            raise FieldError(field, f"must be a number from {low} to {high}", value)
-    return tuple(float(value) for value in _listed(given))
+            raise FieldError(field, f"must be a number from {low} to {high}", str(value))
+    return tuple(map(float, numbers))
 
 
 def _seeds(given: Any) -> tuple[int, ...]:
     seeds = tuple(map(_plain, _listed(given)))
     for seed in seeds:
         if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
-            raise FieldError("seeds", "must be a number of seeds (3), or a list of seeds", seed)
+            reason = "must be a number of seeds (3), or a list of seeds"
+            raise FieldError("seeds", reason, str(seed))
     if hasattr(given, "__iter__") or given is None:
         return seeds
     if not 1 <= given <= MOST_SEEDS:

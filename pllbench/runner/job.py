@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 
@@ -30,6 +30,7 @@ from pllbench.spec import RunSpec
 from pllbench.training.checkpoints import Checkpoints
 from pllbench.training.task import make_task
 from pllbench.training.trainer import Progress, train
+from pllbench.validation import FieldError, did_you_mean
 
 StalePolicy = Literal["refuse", "rerun", "keep"]
 """What becomes of records that were made under other circumstances than their runs would be now."""
@@ -56,6 +57,12 @@ class RunOptions:
     checkpoint_every: int = 10
     stale: StalePolicy = "refuse"
     classes: Mapping[str, bytes] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.stale not in get_args(StalePolicy):
+            raise FieldError("stale", did_you_mean(self.stale, get_args(StalePolicy)), self.stale)
+        if self.checkpoint_every < 1:
+            raise FieldError("checkpoint_every", "must be 1 or more", self.checkpoint_every)
 
     @property
     def annotators(self) -> Path:

@@ -49,6 +49,8 @@ def require_engine_options(options: EngineOptions) -> None:
     for name in ("address", "gpus_per_run"):
         if options.name != "ray" and getattr(options, name) is not None:
             raise FieldError(name, "only with engine ray")
+    if options.jobs is not None and options.jobs < 1:
+        raise FieldError("jobs", "must be 1 or more", options.jobs)
     for name in ("jobs", "timeout") if options.name == "inline" else ():
         if getattr(options, name) is not None:
             raise FieldError(name, "not with engine inline, which does one run at a time")

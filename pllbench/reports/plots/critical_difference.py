@@ -7,7 +7,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from pllbench.reports.plots.figure import SETTINGS
+from pllbench.reports.plots.figure import SETTINGS, ShownFigure
 from pllbench.reports.statistics import Ranks, cliques
 
 _AXIS = 4.0
@@ -34,7 +34,7 @@ def plot_ranks(ranks: Ranks, notes: Sequence[str] = ()) -> Figure:
     top, bottom = 3.0, 1.0 + 0.5 * len(bars) + lines  # in label heights, above and below the axis
     below, tall = _NOTE * len(text), (top + bottom) * _LINE
     with mpl.rc_context(SETTINGS | {"axes.grid": False}):
-        figure = Figure(figsize=(width, below + tall))
+        figure = ShownFigure(figsize=(width, below + tall))
         box = (margin / width, below / (below + tall), _AXIS / width, tall / (below + tall))
         axes = figure.add_axes(box)
         axes.set_axis_off()
