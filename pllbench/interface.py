@@ -1,6 +1,8 @@
 """What Python users call: a grid from plain values to its results."""
 
 import os
+import sys
+import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -14,8 +16,9 @@ from pllbench.data.arrays import Arrays
 from pllbench.data.custom import content_digest
 from pllbench.grid.plan import plan
 from pllbench.grid.request import DatasetLike, MethodLike, Values, make_selection
-from pllbench.registry import MethodClasses, given_classes
+from pllbench.registry import MethodClass, MethodClasses, given_classes
 from pllbench.results.files import write_atomic
+from pllbench.source import can_be_imported
 from pllbench.validation import FieldError
 
 if TYPE_CHECKING:
@@ -173,14 +176,32 @@ def _stored(given: Sequence[Arrays], results: Path) -> Iterator[Mapping[str, str
 
 
 def _by_value(classes: MethodClasses) -> dict[str, bytes]:
-    """Classes as other processes can make them, which have no module to import them from."""
-    import cloudpickle
-
+    """Classes as other processes can make them, also without a module to import them from."""
     found: dict[str, bytes] = {}
     for name, cls in classes.items():
         try:
-            found[name] = cloudpickle.dumps(cls)
+            found[name] = _pickled(cls)
         except Exception as error:  # a class may hold anything
             reason = f"cannot be sent to worker processes ({error}); engine='inline' needs not"
             raise FieldError("methods", reason, name) from error
     return found
+
+
+_registered = threading.Lock()
+"""One registers a module at a time: another would take it back too early."""
+
+
+def _pickled(cls: MethodClass) -> bytes:
+    import cloudpickle
+
+    module = sys.modules.get(cls.__module__)
+    if module is None or cls.__module__ == "__main__" or can_be_imported(cls.__module__):
+        content: bytes = cloudpickle.dumps(cls)
+        return content
+    with _registered:  # a file that is run has a module that only this process knows
+        cloudpickle.register_pickle_by_value(module)
+        try:
+            content = cloudpickle.dumps(cls)
+        finally:
+            cloudpickle.unregister_pickle_by_value(module)
+    return content

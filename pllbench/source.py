@@ -38,6 +38,11 @@ def class_digest(cls: type) -> str:
     return found or _digest(repr(sorted(_Facts(cls).found)))
 
 
+def can_be_imported(module: str) -> bool:
+    """Whether another process finds a module by its name, and its source."""
+    return _spec(module) is not None
+
+
 def has_changed(cls: type, digest: str) -> bool:
     """Whether the module of a class has by now another source than that of the `digest`.
 

@@ -219,7 +219,7 @@ class NotebookDisplay(Display):
     """Progress of a grid below a cell of a notebook: one output, which is written anew."""
 
     def __init__(self) -> None:
-        super().__init__(Console(file=io.StringIO(), width=_PAGE_WIDTH))
+        super().__init__(_text_console())
         self._handle: Any = None
         self._shown_at = 0.0
         self._lines: list[str] = []
@@ -264,6 +264,12 @@ class Quiet(Observer):
     def warned(self, line: str) -> None:
         """Something is wrong, or special, that stops no run."""
         warnings.warn(line, stacklevel=2)
+
+
+def _text_console() -> Console:
+    """A console of plain text, which rich would else turn into outputs of the notebook."""
+    text = io.StringIO()
+    return Console(file=text, width=_PAGE_WIDTH, force_jupyter=False, force_terminal=False)
 
 
 def choose_observer(progress: bool | Observer) -> Observer:

@@ -8,6 +8,7 @@ from pathlib import Path
 from tools.site.commands import command_page, commands
 from tools.site.inserts import expand
 from tools.site.navigation import navigation
+from tools.site.notebooks import notebook_page
 from tools.site.places import ROOT
 
 PAGES = ROOT / "build" / "pages"
@@ -27,6 +28,8 @@ def assemble(target: Path) -> None:
         page.parent.mkdir(parents=True, exist_ok=True)
         if source.suffix == ".md":
             page.write_text(expand(_COMMENT.sub("\n", source.read_text("utf-8"))), "utf-8")
+        elif source.suffix == ".ipynb":
+            page.with_suffix(".md").write_text(notebook_page(source), "utf-8")
         else:
             shutil.copyfile(source, page)
     for name in commands():

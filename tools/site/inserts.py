@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from tools.site import commands, datasets, methods, protocol
+from tools.site import commands, datasets, frames, methods, protocol
 from tools.site.places import DOCS
 
 INSERTS: Mapping[str, Callable[..., str]] = {
@@ -16,6 +16,7 @@ INSERTS: Mapping[str, Callable[..., str]] = {
     "settings": protocol.settings,
     "variants": protocol.variants,
     "defaults": protocol.defaults,
+    "frame": frames.columns,
 }
 """What makes the text of an insert, by its name."""
 

@@ -11,8 +11,14 @@ from tools.site.places import DOCS
 Entry = tuple[str, str]
 """Title and path of a page; the path of a heading is empty."""
 
-_START = ("partial_labels", "quickstart", "own_data", "add_a_method", "glossary")
-_PYTHON = ("method", "testing", "registry", "api", "grid", "spec", "data", "candidates", "networks")
+_START = (
+    *("partial_labels", "quickstart", "five_minutes", "python", "own_data", "add_a_method"),
+    "glossary",
+)
+_PYTHON = (
+    *("python", "method", "testing", "registry", "api", "grid", "spec", "data", "candidates"),
+    "networks",
+)
 _CONCEPTS = ("protocol", "runs", "results", "SCALING", "architecture")
 _RESULTS = (
     ("Reproduction of the AsyCo paper", "results/REPRODUCTION.md"),
