@@ -8,16 +8,16 @@ The rest is mapped in `docs/architecture.md`.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pllbench.api import Results, load
+    from pllbench.api import Results
     from pllbench.data.arrays import Arrays
-    from pllbench.interface import run
+    from pllbench.interface import load, run
 
 __all__ = ["Arrays", "Results", "load", "run"]
 
 _PLACES = {
     "Arrays": "pllbench.data.arrays",
     "Results": "pllbench.api",
-    "load": "pllbench.api",
+    "load": "pllbench.interface",
     "run": "pllbench.interface",
 }
 """Where the names are defined; they are imported when they are asked for."""

@@ -1,4 +1,4 @@
-"""What Python users call: a grid from plain values to its results."""
+"""What Python users call: a grid from plain values to its results, and the results of folders."""
 
 import os
 import sys
@@ -11,7 +11,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pllbench.api import Results, load, run_planned
+from pllbench import api
+from pllbench.api import Results
 from pllbench.data.arrays import Arrays
 from pllbench.data.custom import content_digest
 from pllbench.grid.plan import plan
@@ -139,12 +140,27 @@ def run(
         with opened as executing:
             if not executing.in_process:
                 options = replace(options, classes=_by_value(selection.classes))
-            summary = run_planned(planned, executing, options, observer)
-        found = load(folder, selection=selection)
+            summary = api.run_planned(planned, executing, options, observer)
+        found = _warned(api.load(folder, selection=selection))
     if summary.failed:
         (first, reason), num = summary.failed[0], len(summary.failed)
         warnings.warn(f"{num} runs failed; {first.title}: {reason}", stacklevel=2)
     return replace(found, summary=summary)
+
+
+def load(*folders: str | Path) -> Results:
+    """The records of results folders, read together; a file that does not count is a warning.
+
+    Raises:
+        FieldError: there is no such folder.
+    """
+    return _warned(api.load(*folders))
+
+
+def _warned(results: Results) -> Results:
+    for reason in results.uncounted:
+        warnings.warn(f"not counted: {reason}", stacklevel=3)
+    return results
 
 
 def _arrays(datasets: object) -> list[Arrays]:

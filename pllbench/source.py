@@ -161,7 +161,8 @@ class _Facts:
             self._add(cls.__qualname__, base)
         for name, value in vars(cls).items():
             generated = name == "model_config" or name.startswith("__")
-            if isinstance(value, FunctionType) or not generated:
+            written = isinstance(value, FunctionType) and not name.startswith("__annotate")
+            if written or not generated:
                 self._add(f"{cls.__qualname__}.{name}", value)
         for name, field in getattr(cls, "model_fields", {}).items():  # of hyperparameters
             self._add(f"{cls.__qualname__}.{name}", f"{field.annotation} {field.default!r}")

@@ -9,6 +9,7 @@ import pytest
 
 import pllbench
 from pllbench.grid.plan import PlannedRun
+from pllbench.results.records import record_path
 from pllbench.runner.inline_engine import InlineEngine
 from pllbench.runner.progress import Observer
 from pllbench.validation import FieldError
@@ -186,6 +187,16 @@ def test_an_observer_is_told(tmp_path: Path) -> None:
     told = Told()
     run_here("cc", BIRDS, results=tmp_path, progress=told)
     assert told.lines == ["begun 1", "epoch 0 of seed 0", "finished seed 0", "ended"]
+
+
+def test_files_that_do_not_count_are_warnings(tmp_path: Path) -> None:
+    [record] = run_here("cc", BIRDS, results=tmp_path).records
+    path = record_path(tmp_path, record.spec)
+    path.with_name("0123456789abcdef.json").write_text("{}")
+    with pytest.warns(UserWarning, match=r"^not counted: .*0123456789abcdef\.json: schema None"):
+        assert len(pllbench.load(tmp_path).records) == 1
+    with pytest.raises(FieldError, match=r"^results .*gone: no such folder$"):
+        pllbench.load(tmp_path / "gone")
 
 
 def test_an_open_engine_serves_several_grids(tmp_path: Path) -> None:

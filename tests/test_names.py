@@ -18,6 +18,7 @@ PERMITTED = {
     "main": "entry point of `python -m pllbench`, which turns Ctrl-C during imports into a code",
     "run": "the function of the Python interface, and the command that calls it",
     "status": "likewise",
+    "load": "of records, and of Python's users, whom it warns of files that do not count",
 }
 """Names that two modules of the framework share, and why."""
 
