@@ -20,6 +20,10 @@ _COMMENT = re.compile(r"^<!-- /?\w+ -->\n", re.M)
 """Marks around tables of the README, which would cut them in two here."""
 
 
+_NOTEBOOK = re.compile(r"(?<=\w)\.ipynb\)")
+"""End of a link to a notebook, which is a page here."""
+
+
 def assemble(target: Path) -> None:
     """Write the pages of the site below `target`, whose former content is removed."""
     shutil.rmtree(target, ignore_errors=True)
@@ -27,7 +31,8 @@ def assemble(target: Path) -> None:
         page = target / source.relative_to(ROOT)
         page.parent.mkdir(parents=True, exist_ok=True)
         if source.suffix == ".md":
-            page.write_text(expand(_COMMENT.sub("\n", source.read_text("utf-8"))), "utf-8")
+            text = _COMMENT.sub("\n", source.read_text("utf-8"))
+            page.write_text(expand(_NOTEBOOK.sub(".md)", text)), "utf-8")
         elif source.suffix == ".ipynb":
             page.with_suffix(".md").write_text(notebook_page(source), "utf-8")
         else:

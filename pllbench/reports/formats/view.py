@@ -109,6 +109,6 @@ def _row(row: TextRow, num_labels: int) -> str:
 def _cell(cell: TextCell, *, left: bool) -> str:
     text = _MARKS.get(cell.mark, "{}").format(html.escape(cell.text))
     note = f"<br><small>({html.escape(cell.note)})</small>" if cell.note else ""
-    align = "left" if left else "right"
+    align = "left" if left else "center" if cell.span > 1 else "right"
     span = f' colspan="{cell.span}"' if cell.span > 1 else ""
     return f'<td style="text-align: {align}"{span}>{text}{note}</td>'

@@ -45,7 +45,7 @@ def test_a_reference_spans_its_columns_and_grey_rows_are_grey() -> None:
     records = make_records([95], method="supervised") + one_column(cc=[90])
     records += make_records([80], method="cc", q=0.5)
     page = ReportView(report_table(build_table(records, PROTOCOL)))._repr_html_()
-    assert '<td style="text-align: right" colspan="2">95.00</td>' in page
+    assert '<td style="text-align: center" colspan="2">95.00</td>' in page
     grey = TextTable("", (("a",),), (TextRow((TextCell("b"),), grey=True),))
     assert "<tr style=" in ReportView(Report("", (grey,), (), ()))._repr_html_()
 
