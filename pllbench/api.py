@@ -128,8 +128,7 @@ class Results:
         """
         selection = selection or make_selection(parts)
         if is_planned(selection):
-            planned = planned_runs(selection, self.records)
-            return replace(self, selection=selection, planned=planned)
+            return self.of_plan(selection)
         wanted = Filter(selection)
         wanted.require_known(record.spec for record in self.records)
         allowed = tuple(one for one in self.stored if wanted.allows(one.record.spec))
@@ -138,6 +137,15 @@ class Results:
             hint = f"; {nearest} is there" if nearest else ""
             raise ValueError(f"none of the {len(self.stored)} runs here meets the selection{hint}")
         return replace(self, stored=allowed, selection=selection)
+
+    def of_plan(self, selection: Selection) -> "Results":
+        """The runs that a selection plans, whatever it leaves out; as after `run`.
+
+        Raises:
+            ValueError: the selection is wrong.
+        """
+        planned = planned_runs(selection, self.records)
+        return replace(self, selection=selection, planned=planned)
 
     @cached_property
     def protocol(self) -> Protocol:

@@ -141,7 +141,7 @@ def run(
             if not executing.in_process:
                 options = replace(options, classes=_by_value(selection.classes))
             summary = api.run_planned(planned, executing, options, observer)
-        found = _warned(api.load(folder, selection=selection))
+        found = _warned(api.load(folder)).of_plan(selection)
     if summary.failed:
         (first, reason), num = summary.failed[0], len(summary.failed)
         warnings.warn(f"{num} runs failed; {first.title}: {reason}", stacklevel=2)

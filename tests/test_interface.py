@@ -68,6 +68,15 @@ def test_a_second_call_executes_nothing(tmp_path: Path) -> None:
     assert again.records == first.records
 
 
+def test_results_are_those_that_were_asked_for(tmp_path: Path) -> None:
+    run_here("cc", BIRDS, epochs=1, results=tmp_path)
+    [record] = run_here("cc", epochs=1, results=tmp_path).finished  # on digits
+    assert record.spec.dataset == "digits"
+    typed = ["--methods", "cc", "--q", 0.3, "--seeds", 1, "--epochs", 1, "--results", tmp_path]
+    assert "birds" not in command("run", *typed).out
+    assert "birds" in command("table", *typed).out
+
+
 def test_arrays_are_own_data(tmp_path: Path) -> None:
     results = run_here("cc", ["digits", BIRDS], results=tmp_path / "results")
     assert [record.spec.dataset for record in results.finished] == ["birds", "digits"]
@@ -118,6 +127,8 @@ def test_another_source_is_another_run_and_a_row_of_its_own(tmp_path: Path) -> N
     assert results.summary is not None
     assert results.summary.done == 1
     assert len(results.finished) == 1
+    [selected] = pllbench.load(tmp_path).select(methods=noisy(1.0)).finished
+    assert selected.spec.source != results.finished[0].spec.source
     everything = pllbench.load(tmp_path).accuracies()
     labels = [row.label for row, _ in everything.cells]
     assert len(set(labels)) == 2
@@ -222,6 +233,33 @@ def test_an_interrupted_grid_lets_go_of_its_runs(tmp_path: Path) -> None:
     results = run_here(Interrupting, BIRDS, results=tmp_path)  # it does not wait for itself
     assert results.summary is not None
     assert results.summary.done == 1
+
+
+class Impatient(Observer):
+    """Interrupts after some epochs."""
+
+    def progressed(self, run: PlannedRun, progress: Any) -> None:
+        if progress.epoch >= 5:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("engine", ["local", "inline"])
+def test_an_interrupted_run_goes_on_from_its_checkpoint(
+    engine: str, plugin_folder: Path, tmp_path: Path
+) -> None:
+    settings = {
+        "epochs": 40,
+        "train": {"batch_size": 16},
+        "data_dir": plugin_folder,
+        "results": tmp_path,
+        "engine": engine,
+        "checkpoint_every": 2,
+    }
+    with pytest.raises(KeyboardInterrupt):
+        run_here("slow", "lost", q=None, progress=Impatient(), **settings)
+    [record] = run_here("slow", "lost", q=None, **settings).finished
+    [epoch] = record.provenance.resumed_from
+    assert epoch >= 4
 
 
 def test_threads_may_run_at_once(tmp_path: Path) -> None:

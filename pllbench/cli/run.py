@@ -92,7 +92,7 @@ def run(
     with open_engine(where) as executing, _interruptible(executing, display):
         summary = api.run_planned(planned, executing, options, display)
     if summary.done or summary.skipped:
-        show_report(flags.load(results).table().report)
+        show_report(flags.load(results, planned=True).table().report)
     for failed, reason in summary.failed:
         print_error(f"failed: {failed.title}: {reason}")
     print_error(

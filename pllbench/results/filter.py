@@ -13,6 +13,7 @@ from pllbench.grid.plan import PlannedRun, Selection, plan
 from pllbench.grid.protocol import Protocol, unknown_row
 from pllbench.registry import method_names
 from pllbench.results.records import Record
+from pllbench.source import class_digest
 from pllbench.spec import RunSpec
 from pllbench.validation import FieldError
 
@@ -60,6 +61,8 @@ class Filter:
         met: dict[str, bool] = {}
         if selection.methods:
             met["methods"] = row in selection.methods
+            if cls := selection.classes.get(spec.method):
+                met["methods"] = spec.source == class_digest(cls)
         if selection.datasets:
             met["datasets"] = spec.dataset in map(_name, selection.datasets)
         if selection.q:
