@@ -132,14 +132,15 @@ def test_formulas_become_mathml_and_code_stays() -> None:
 
 
 def test_a_notebook_is_a_page_with_what_its_cells_show(pages: Path) -> None:
-    text = (pages / "docs" / "five_minutes.md").read_text("utf-8")
+    page = "five_minutes.md"
+    text = (pages / "docs" / page).read_text("utf-8")
     assert text.startswith("# pllbench in five minutes\n")
     assert "```python\nimport pllbench\n```" in text
     assert text.count("<table") == 4
     assert text.count('<img alt="figure" src="data:image/png;base64,') == 1
     assert not re.search(r"<table[^`]*\n\n[^`]*</table>", text)
-    assert "](five_minutes.md)" in (pages / "docs" / "python.md").read_text("utf-8")
-    assert "](docs/five_minutes.md)" in (pages / "README.md").read_text("utf-8")
+    assert f"]({page})" in (pages / "docs" / "python.md").read_text("utf-8")
+    assert f"](docs/{page})" in (pages / "README.md").read_text("utf-8")
 
 
 def test_the_columns_of_frames_are_listed(pages: Path) -> None:
