@@ -194,6 +194,23 @@ class Told(Observer):
         self.lines.append("ended")
 
 
+def test_arrays_without_true_labels(tmp_path: Path) -> None:
+    sets = np.eye(3, dtype=int)[np.arange(60) % 3]
+    unlabelled = pllbench.Arrays("unlabelled", BIRDS.x, candidates=sets)
+    results = pllbench.run(
+        "cc", unlabelled, seeds=1, epochs=2, results=tmp_path, engine="inline", progress=False
+    )
+    assert results.failed == []
+    assert set(results.curves()["quantity"]) >= {"covering_rate", "approximated_accuracy"}
+    assert "accuracy" not in set(results.curves()["quantity"])
+    [entry] = results.choose().entries
+    assert (entry.method, entry.dataset) == ("cc", "unlabelled")
+    with pytest.raises(
+        ValueError, match=r"^datasets bare: no array `y` in it, and no `candidates`"
+    ):
+        run_here("cc", pllbench.Arrays("bare", BIRDS.x), results=tmp_path)
+
+
 def test_an_observer_is_told(tmp_path: Path) -> None:
     told = Told()
     run_here("cc", BIRDS, results=tmp_path, progress=told)

@@ -19,7 +19,7 @@ class Arrays:
     Attributes:
         name: how records and tables call it.
         x: [N, D] features, or images, uint8: [N, height, width], with channels last or first.
-        y: [N] true labels, whole numbers from 0.
+        y: [N] true labels, whole numbers from 0; may be left out beside candidates or annotations.
         candidates: [N, C] 0/1, dense or sparse, where the candidate sets come with the data; else a
             process generates them.
         annotations: [M, 3] row, annotator, label, of which a rule makes candidate sets.
@@ -30,7 +30,7 @@ class Arrays:
 
     name: str
     x: Any
-    y: Any
+    y: Any = None
     candidates: Any = None
     annotations: Any = None
     num_train: int | None = None
