@@ -1,21 +1,30 @@
 """pllbench, the benchmark suite for partial-label learning.
 
-`PartialLabelClassifier` trains on candidate sets in scikit-learn's way, `covering_rate_scorer`
-scores it without true labels. Plug-ins import `pllbench.method`, their tests `pllbench.testing`.
+`pllbench.run` executes a grid, `pllbench.load` reads the records of a folder; what they give is
+described in `docs/python.md`. `PartialLabelClassifier` trains on candidate sets in scikit-learn's
+way, `covering_rate_scorer` scores it without true labels. Plug-ins import `pllbench.method`, their
+tests `pllbench.testing`.
 The rest is mapped in `docs/architecture.md`.
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pllbench.api import Results
+    from pllbench.data.arrays import Arrays
     from pllbench.estimator import PartialLabelClassifier
+    from pllbench.interface import load, run
     from pllbench.scoring import covering_rate_scorer
 
-__all__ = ["PartialLabelClassifier", "covering_rate_scorer"]
+__all__ = ["Arrays", "PartialLabelClassifier", "Results", "covering_rate_scorer", "load", "run"]
 
 _PLACES = {
+    "Arrays": "pllbench.data.arrays",
     "PartialLabelClassifier": "pllbench.estimator",
+    "Results": "pllbench.api",
     "covering_rate_scorer": "pllbench.scoring",
+    "load": "pllbench.interface",
+    "run": "pllbench.interface",
 }
 """Where the names are defined; they are imported when they are asked for."""
 

@@ -3,33 +3,41 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack, get_args
 
 from pllbench.budget import Criterion, TuningRequest
 from pllbench.grid.plan import PlannedRun, Selection, known_variants
 from pllbench.grid.protocol import Protocol
+from pllbench.grid.request import MethodLike, Parts, make_selection, method_name
 from pllbench.registry import method_facts
 from pllbench.reports import paired_tests, published, reproduction, tuning_worth
 from pllbench.reports.aggregate import build_metric_table
 from pllbench.reports.captions import Shown
 from pllbench.reports.choice import choose_methods, report_choices
+from pllbench.reports.formats.view import ReportView
 from pllbench.reports.groups import planned_groups, recorded_groups, split_by_origin
+from pllbench.reports.plots import Plot
 from pllbench.reports.provenance import record_addresses
-from pllbench.reports.report import Report
+from pllbench.reports.report import Report, report_table
 from pllbench.reports.selection_rules import report_rules
 from pllbench.reports.table import Table
 from pllbench.results import records
-from pllbench.results.curves import Curves, num_epochs, read_curves
+from pllbench.results.curves import Curves, long_form, num_epochs, read_curves
 from pllbench.results.files import write_atomic
 from pllbench.results.filter import Filter, is_planned, planned_runs
 from pllbench.results.metrics import DEFAULT_METRIC, Metric
 from pllbench.results.model_selection import DEFAULT_RULE, RULES, Select
 from pllbench.results.records import Record
+from pllbench.results.rows import run_rows
 from pllbench.results.status import Status, failed_runs, folder_status, selection_status
-from pllbench.validation import FieldError
+from pllbench.validation import FieldError, did_you_mean
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
     from pllbench.data.catalogue import DatasetInfo
     from pllbench.results.export import RowFormat
     from pllbench.results.lookup import StoredRun, UnfinishedRun
@@ -45,7 +53,7 @@ REPRODUCTION: tuple[Select, ...] = ("last10", "last")
 """Rules under which the paper's numbers are compared: our headline, and what its digits fit."""
 
 
-def run(
+def run_planned(
     planned: Sequence[PlannedRun],
     engine: "Engine",
     options: "RunOptions",
@@ -93,7 +101,7 @@ def tune(
     """Search settings for every cell of a selection, and write the benchmark of what is chosen.
 
     Raises:
-        ValueError: before any run starts: the request is wrong, or as `run`.
+        ValueError: before any run starts: the request is wrong, or as `run_planned`.
     """
     from pllbench.tuning.tune import run_tuning
 
@@ -108,7 +116,7 @@ class Stored:
     folder: Path
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Results:
     """Finished runs, and the selection that they are shown by.
 
@@ -118,6 +126,7 @@ class Results:
         uncounted: why files there are not counted, a line each.
         selection: what is asked for.
         planned: its runs; None for all of `stored`.
+        summary: what became of the runs, where they have just been executed.
     """
 
     folders: Sequence[Path]
@@ -125,6 +134,26 @@ class Results:
     uncounted: Sequence[str] = ()
     selection: Selection = field(default_factory=Selection)
     planned: Sequence[PlannedRun] | None = None
+    summary: "GridSummary | None" = None
+
+    def __repr__(self) -> str:
+        specs = [record.spec for record in self.finished]
+        methods, data = ({getattr(s, key) for s in specs} for key in ("method", "dataset"))
+        failed = f", {len(self.failed)} failed" if self.failed else ""
+        return (
+            f"<Results of {self._where}: {len(specs)} runs of {len(methods)} methods on "
+            f"{len(data)} data sets{failed}>"
+        )
+
+    def _repr_html_(self) -> str:
+        """The table, where there is one."""
+        return self.table()._repr_html_() if self.finished else escape(repr(self))
+
+    @property
+    def failed(self) -> list[tuple[str, str]]:
+        """Title and reason of each run that has failed just now."""
+        failures = self.summary.failed if self.summary else ()
+        return [(run.title, reason) for run, reason in failures]
 
     @property
     def _where(self) -> str:
@@ -135,15 +164,19 @@ class Results:
         """The records alone."""
         return [one.record for one in self.stored]
 
-    def select(self, selection: Selection) -> "Results":
-        """The part of these records that a selection asks for; see `load`.
+    def select(self, selection: Selection | None = None, **parts: Unpack[Parts]) -> "Results":
+        """The part of these records that is asked for; see `load`.
+
+        Args:
+            selection: what is asked for.
+            **parts: the same as plain values, in the place of it: `methods="cc"`, `q=[0.3, 0.7]`.
 
         Raises:
             ValueError: the selection is wrong, or nothing here meets it.
         """
+        selection = selection or make_selection(parts)
         if is_planned(selection):
-            planned = planned_runs(selection, self.records)
-            return replace(self, selection=selection, planned=planned)
+            return self.of_plan(selection)
         wanted = Filter(selection)
         wanted.require_known(record.spec for record in self.records)
         allowed = tuple(one for one in self.stored if wanted.allows(one.record.spec))
@@ -156,6 +189,15 @@ class Results:
         """Clause of a message: which records come nearest to what is wanted, if any do."""
         nearest = wanted.nearest(self.records)
         return f"; {nearest} is there" if nearest else ""
+
+    def of_plan(self, selection: Selection) -> "Results":
+        """The runs that a selection plans, whatever it leaves out; as after `run`.
+
+        Raises:
+            ValueError: the selection is wrong.
+        """
+        planned = planned_runs(selection, self.records)
+        return replace(self, selection=selection, planned=planned)
 
     @cached_property
     def protocol(self) -> Protocol:
@@ -183,30 +225,89 @@ class Results:
         picked = tuple(one for one in self.stored if one.record.run_id in wanted)
         return replace(self, stored=picked, planned=None)
 
-    def curves(self) -> dict[str, Curves]:
+    def columns(self) -> dict[str, Curves]:
         """Per-epoch columns of the selected runs, by run_id.
 
         Raises:
             ValueError: the file of a run is damaged, or of another length.
         """
-        columns: dict[str, Curves] = {}
+        found: dict[str, Curves] = {}
         folders = {one.record.run_id: one.folder for one in self.stored}
         for record in self.finished:
             path = records.record_path(folders[record.run_id], record.spec)
-            columns[record.run_id] = read_curves(path)
-            length, epochs = num_epochs(columns[record.run_id]), record.spec.train.epochs
+            found[record.run_id] = read_curves(path)
+            length, epochs = num_epochs(found[record.run_id]), record.spec.train.epochs
             if length != epochs:
                 raise ValueError(f"{path.with_suffix('.npz')}: {length} of {epochs} epochs")
-        return columns
+        return found
 
-    def table(
+    def frame(self) -> "DataFrame":
+        """A row for each run, with the columns of `pllbench.results.rows.run_rows`.
+
+        Ordered by data set, process, q, label and seed.
+        """
+        from pandas import DataFrame
+
+        frame = DataFrame(run_rows(self.finished, self.protocol))
+        order = ["dataset", "candidates", "q", "label", "seed"]
+        return frame.sort_values(order, ignore_index=True) if len(frame) else frame
+
+    def curves(self) -> "DataFrame":
+        """A row for each value of an epoch: `run_id`, `epoch`, `quantity` and `value`.
+
+        The quantities are the per-epoch columns of `pllbench.results.curves`; an epoch without a
+        value has no row.
+
+        Raises:
+            ValueError: as `columns`.
+        """
+        from pandas import DataFrame
+
+        return DataFrame(long_form(self.columns()))
+
+    def plot(self, kind: Plot = "accuracy", select: Select | None = None) -> "Figure":
+        """A figure of these runs.
+
+        Args:
+            kind: accuracy, against q; hparam, against the hyperparameter that differs between the
+                rows; noise and curves, over epochs; ranks, the critical difference of average ranks
+                over data sets; tuning, tuned settings against default ones.
+            select: rule that turns a run into one accuracy; last10 where it is not given.
+
+        Raises:
+            ValueError: there is nothing to show, or `kind` takes no rule.
+        """
+        from pllbench.reports.plots import accuracy, critical_difference, epochs, tuning
+
+        if kind not in get_args(Plot):
+            raise FieldError("kind", did_you_mean(kind, get_args(Plot)), kind)
+        if select is not None and kind in ("noise", "curves"):
+            reason = f"a plot of {kind} shows all epochs, so it takes no rule"
+            raise FieldError("select", reason, select)
+        table = self.accuracies(select or DEFAULT_RULE)
+        match kind:
+            case "noise":
+                return epochs.plot_noise_rates(table, self.columns())
+            case "curves":
+                return epochs.plot_curves(table, self.columns())
+            case "ranks":
+                return critical_difference.plot_ranks(critical_difference.rank_diagrams(table))
+            case "hparam":
+                hparams = {record.run_id: record.spec.hparams for record in self.finished}
+                return accuracy.plot_hparam(table, hparams)
+            case "tuning":
+                return tuning.plot_tuning(table)
+            case "accuracy":
+                return accuracy.plot_accuracy(table)
+
+    def accuracies(
         self,
         select: Select = DEFAULT_RULE,
         metrics: Sequence[Metric] = (DEFAULT_METRIC,),
         *,
         mixed_budgets: bool = False,
     ) -> Table:
-        """The table under a selection rule, with a column for each of the `metrics`.
+        """The cells of the table under a selection rule, with a column for each of the `metrics`.
 
         Rows are ranked within what the search for their settings was given, or with
         `mixed_budgets` all together.
@@ -228,7 +329,22 @@ class Results:
                 f"({len(self.records)} other records){self._nearest(Filter(self.selection))}"
             )
 
-    def rules(self, metric: Metric = DEFAULT_METRIC) -> Report:
+    def table(
+        self,
+        select: Select = DEFAULT_RULE,
+        metrics: Metric | Sequence[Metric] = DEFAULT_METRIC,
+        *,
+        mixed_budgets: bool = False,
+    ) -> ReportView:
+        """Mean ± std of the runs under a selection rule, a column for each of the `metrics`.
+
+        Raises:
+            ValueError: there is nothing to show.
+        """
+        shown = (metrics,) if isinstance(metrics, str) else tuple(metrics)
+        return ReportView(report_table(self.accuracies(select, shown, mixed_budgets=mixed_budgets)))
+
+    def rules(self, metric: Metric = DEFAULT_METRIC) -> ReportView:
         """The selection rules side by side, for one metric.
 
         Raises:
@@ -236,20 +352,24 @@ class Results:
         """
         known = {rule for record in self.finished for rule in record.result.rules}
         rules: list[Select] = [rule for rule in RULES if rule in known] or [DEFAULT_RULE]
-        return report_rules({rule: self.table(rule, (metric,)) for rule in rules})
+        return ReportView(report_rules({rule: self.accuracies(rule, (metric,)) for rule in rules}))
 
     def tests(
-        self, method: str, select: Select = DEFAULT_RULE, metric: Metric = DEFAULT_METRIC
-    ) -> Report:
+        self,
+        method: "MethodLike",
+        select: Select = DEFAULT_RULE,
+        metric: Metric = DEFAULT_METRIC,
+    ) -> ReportView:
         """Paired tests of a method or variant against every other row, and average ranks.
 
         Raises:
             ValueError: there is no such row, or nothing to compare it with.
         """
-        table = self.table(select, (metric,))
-        return paired_tests.report_tests(paired_tests.paired_tests(table, method), table)
+        table = self.accuracies(select, (metric,))
+        pairs = paired_tests.paired_tests(table, method_name(method))
+        return ReportView(paired_tests.report_tests(pairs, table))
 
-    def choose(self, criterion: Criterion = "covering_rate") -> Report:
+    def choose(self, criterion: Criterion = "covering_rate") -> ReportView:
         """Which method and epoch the candidate sets of the hold-out pick, without true labels.
 
         Raises:
@@ -263,21 +383,21 @@ class Results:
             else planned_groups(runs, self.planned)
         )
         groups = split_by_origin(groups, self.planned or ())
-        return report_choices(choose_methods(groups, self.curves(), criterion))
+        return ReportView(report_choices(choose_methods(groups, self.columns(), criterion)))
 
     def worth_of_tuning(
         self, select: Select = DEFAULT_RULE, metric: Metric = DEFAULT_METRIC
-    ) -> Report:
+    ) -> ReportView:
         """Tuned rows beside the same rows with default settings, and paired differences.
 
         Raises:
             ValueError: no row is there with both.
         """
-        return tuning_worth.report_tuning(self.table(select, (metric,)))
+        return ReportView(tuning_worth.report_tuning(self.accuracies(select, (metric,))))
 
     def compare(
         self, source: str = published.PAPER, rules: Sequence[Select] = REPRODUCTION
-    ) -> Report:
+    ) -> ReportView:
         """Our numbers beside published ones; without a selection, for each table of the source.
 
         Args:
@@ -289,14 +409,14 @@ class Results:
                 none of it has run.
         """
         if self.planned is None:
-            return reproduction.compare_all(self.records, source, rules)
-        shown = [self.table(rule) for rule in rules]  # refuses what has not run
+            return ReportView(reproduction.compare_all(self.records, source, rules))
+        shown = [self.accuracies(rule) for rule in rules]  # refuses what has not run
         benchmark, tables = self.selection.benchmark, published.load_source(source)
         if benchmark and benchmark.name in tables:
             compared = reproduction.compare_grids(
                 self.records, self.selection, self.planned, tables[benchmark.name], rules
             )
-            return reproduction.report_comparison(compared)
+            return ReportView(reproduction.report_comparison(compared))
         comparisons = published.compare(shown, published.load_all(source))
         if not comparisons:
             raise FieldError("compare", "it has no number for any cell here", source)
@@ -306,7 +426,7 @@ class Results:
             records=self.finished,
             note=benchmark.note if benchmark else "",
         )
-        return reproduction.report_comparison([selection])
+        return ReportView(reproduction.report_comparison([selection]))
 
     def report(
         self, path: Path | str, select: Select = DEFAULT_RULE, *, curves: bool = True
@@ -324,13 +444,13 @@ class Results:
         with records.no_collection():
             finished = self.finished
             source = PageSource(
-                table=self.table(select),
+                table=self.accuracies(select),
                 records=finished,
                 facts=method_facts({record.spec.method for record in finished}),
                 addresses=record_addresses(
                     ((one.record.spec, one.folder) for one in self.stored), path.parent
                 ),
-                curves=self.curves() if curves else None,
+                curves=self.columns() if curves else None,
                 compared=self._compared(select),
                 planned=self.planned,
                 failures=self._failures(),
@@ -342,7 +462,7 @@ class Results:
     def _compared(self, select: Select) -> Report | None:
         """Our numbers beside the paper's; None where it has none for any run here."""
         try:
-            compared = self.compare("all", tuple(dict.fromkeys((select, *REPRODUCTION))))
+            compared = self.compare("all", tuple(dict.fromkeys((select, *REPRODUCTION)))).report
         except ValueError:
             return None
         return compared if any(entry.n for entry in compared.entries) else None
@@ -360,7 +480,7 @@ class Results:
         return titles
 
 
-def load(*folders: Path, selection: Selection | None = None) -> Results:
+def load(*folders: str | Path, selection: Selection | None = None) -> Results:
     """The records of results folders, read together.
 
     A selection that names a benchmark, or methods and data sets, is planned: its cells say what is
@@ -373,7 +493,8 @@ def load(*folders: Path, selection: Selection | None = None) -> Results:
     """
     stored: dict[str, Stored] = {}
     uncounted: list[str] = []
-    for folder in folders:
+    places = [Path(folder) for folder in folders]
+    for folder in places:
         if not folder.is_dir():
             raise FieldError("results", "no such folder", folder)
         found, unreadable = records.read_records(folder)
@@ -383,7 +504,7 @@ def load(*folders: Path, selection: Selection | None = None) -> Results:
             if (first.record.spec, first.record.result) != (record.spec, record.result):
                 path = records.record_path(folder, record.spec)
                 uncounted.append(f"{path}: not equal to the run of this id in {first.folder}")
-    everything = Results(folders, tuple(stored.values()), tuple(uncounted))
+    everything = Results(places, tuple(stored.values()), tuple(uncounted))
     return everything if selection is None else everything.select(selection)
 
 
@@ -485,6 +606,6 @@ def rerun(
     """Do runs again that may be done; `repeated` of the summary says whether the same came out.
 
     Raises:
-        ValueError: as `run`.
+        ValueError: as `run_planned`.
     """
-    return run(planned, engine, replace(options, again=True, noisy=True), observer)
+    return run_planned(planned, engine, replace(options, again=True, noisy=True), observer)

@@ -25,6 +25,10 @@ from torch import Tensor, nn
 
 from pllbench.validation import StrictModel
 
+CONTRACT = 1
+"""Version of this contract. A plug-in for one version runs under it for ever: what is added has a
+default. The next version is the first that a plug-in of today might not run under."""
+
 
 class Hparams(StrictModel):
     """Hyperparameters of a method: one typed field each, with a default and a docstring.

@@ -1,20 +1,22 @@
 """Methods by name, from the entry-point group `pllbench.methods`.
 
 The built-in methods are registered exactly as a third party's are. Names come from package
-metadata, so listing them imports no method and no torch.
+metadata, so listing them imports no method and no torch. A class without an entry point has a name
+while it is given: `given_classes`.
 """
 
 import importlib
 import logging
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, wait
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, TypeVar
 
 from pllbench.surroundings import Surroundings
 from pllbench.validation import did_you_mean, folded_name, folder_name_problem
@@ -32,7 +34,15 @@ SLOW_IMPORT_SECONDS = 10.0
 IMPORT_SECONDS = 120.0
 """A module that is still being imported after this time is taken to loop."""
 
-_NO_METHOD = "is not a subclass of pllbench.method.Method"
+MethodClass: TypeAlias = "type[Method[Any]]"
+MethodClasses: TypeAlias = Mapping[str, MethodClass]
+"""Classes of methods by name."""
+
+_given: ContextVar[MethodClasses] = ContextVar("classes without an entry point")
+"""Not shared between threads: each may give another class of one name."""
+
+NO_METHOD = "is not a subclass of pllbench.method.Method"
+"""What is wrong with an object that is no method."""
 
 
 def describe_entry(entry: EntryPoint) -> str:
@@ -76,6 +86,32 @@ def _scan(path: tuple[str, ...]) -> Mapping[str, EntryPoint]:  # noqa: ARG001 - 
     return found
 
 
+@contextmanager
+def given_classes(classes: MethodClasses) -> Iterator[None]:
+    """Let classes without an entry point be known by these names, here and in what is called."""
+    token = _given.set({**_given.get({}), **classes})
+    try:
+        yield
+    finally:
+        _given.reset(token)
+
+
+def is_given(name: str) -> bool:
+    """Whether `name` is that of a class without an entry point."""
+    return name in _given.get({})
+
+
+def method_names() -> frozenset[str]:
+    """Names of all methods: registered ones, and given classes."""
+    return frozenset((*method_entries(), *_given.get({})))
+
+
+def registered_name(cls: type) -> str | None:
+    """The name that an entry point gives to a class; None where none does."""
+    target = f"{cls.__module__}:{cls.__qualname__}"
+    return next((name for name, entry in method_entries().items() if entry.value == target), None)
+
+
 def is_built_in(name: str) -> bool:
     """Whether the registered method `name` comes with the suite."""
     dist = method_entries()[name].dist
@@ -88,15 +124,17 @@ def unknown_method(name: str, known: Iterable[str]) -> str:
 
 
 def load_method(name: str) -> "type[Method[Any]]":
-    """The class registered as `name`.
+    """The class that is registered, or given, as `name`.
 
     Raises:
         ValueError: no such name (with the nearest match), its module does not import, or the
             object is no `Method`; the message names the distribution.
     """
+    if (given := _given.get({}).get(name)) is not None:
+        return given
     entries = method_entries()
     if name not in entries:
-        raise ValueError(unknown_method(name, entries))
+        raise ValueError(unknown_method(name, method_names()))
     entry = entries[name]
     try:
         cls = entry.load()
@@ -105,8 +143,8 @@ def load_method(name: str) -> "type[Method[Any]]":
             f"method {name!r} of {describe_entry(entry)} cannot be imported: "
             f"{type(error).__name__}: {error}"
         ) from error
-    if not _is_method(cls):  # `describe_entry` reads files, so it waits for an error
-        raise ValueError(f"method {name!r} of {describe_entry(entry)} {_NO_METHOD}")
+    if not is_method(cls):  # `describe_entry` reads files, so it waits for an error
+        raise ValueError(f"method {name!r} of {describe_entry(entry)} {NO_METHOD}")
     return cls
 
 
@@ -139,7 +177,11 @@ def find_method(name: str) -> "type[Method[Any]]":
         ValueError: as `load_method`; or the import takes longer than `IMPORT_SECONDS`.
     """
     entry = method_entries().get(name)
-    if entry is None or (entry.module in sys.modules and entry.module not in _importing):
+    if (
+        entry is None
+        or is_given(name)
+        or (entry.module in sys.modules and entry.module not in _importing)
+    ):
         return load_method(name)
 
     def load() -> "type[Method[Any]]":
@@ -204,12 +246,13 @@ def load_class(target: str) -> "type[Method[Any]]":
         raise ValueError(
             f"{target!r} cannot be imported: {type(error).__name__}: {error}"
         ) from error
-    if not _is_method(cls):
-        raise ValueError(f"{target} {_NO_METHOD}")
+    if not is_method(cls):
+        raise ValueError(f"{target} {NO_METHOD}")
     return cls
 
 
-def _is_method(cls: object) -> "TypeGuard[type[Method[Any]]]":
+def is_method(cls: object) -> "TypeGuard[type[Method[Any]]]":
+    """Whether an object is the class of a method."""
     from pllbench.method import Method
 
     return isinstance(cls, type) and issubclass(cls, Method)

@@ -295,6 +295,9 @@ class RunSpec(StrictModel):
     """Registered name of the method."""
     version: int
     """Version of the method's numbers."""
+    source: str | None = Field(default=None, exclude_if=lambda digest: digest is None)
+    """Digest of the source of a class that was given without an entry point: a changed one is
+    another run. None, and not written, for registered methods, whose version speaks for them."""
     hparams: JsonOptions
     """All hyperparameters."""
     changed: tuple[str, ...] = ()

@@ -25,6 +25,8 @@ from tests.commands import GRID, pllbench
 
 torch.set_num_threads(1)
 
+collect_ignore = ["frozen"]  # plug-ins of third parties, which test_contract.py installs
+
 # Speed is measured in benchmarks: a slow example on a busy machine is no failure.
 settings.register_profile("pllbench", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("pllbench")

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from rich.console import Console
 
-from pllbench.cli.progress import Display
 from pllbench.grid.plan import PlannedRun
 from pllbench.results.kept import Kept
+from pllbench.runner.display import Display
 from pllbench.runner.engine import Engine, Event, Finished, RunFailed, Stopped, attempt
 from pllbench.runner.job import Job, RunOptions, execute
 from pllbench.runner.run_grid import GridSummary, run_grid

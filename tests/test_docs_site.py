@@ -8,6 +8,7 @@ import pytest
 
 from pllbench.data.catalogue import DATASETS
 from pllbench.grid.protocol import default_protocol
+from pllbench.results.rows import RunRow
 from pllbench.spec import ViewSpec
 from tools.site import assemble as assembling
 from tools.site import datasets, methods, protocol
@@ -128,3 +129,21 @@ def test_formulas_become_mathml_and_code_stays() -> None:
     assert "<msubsup><mi>p</mi><mi>k</mi><mn>2</mn></msubsup>" in found
     assert "costs $5, <code>$x$</code>" in found
     assert '<span class="formula"><math display="block">' in found
+
+
+def test_a_notebook_is_a_page_with_what_its_cells_show(pages: Path) -> None:
+    page = "five_minutes.md"
+    text = (pages / "docs" / page).read_text("utf-8")
+    assert text.startswith("# pllbench in five minutes\n")
+    assert "```python\nimport pllbench\n```" in text
+    assert text.count("<table") == 4
+    assert text.count('<img alt="figure" src="data:image/png;base64,') == 1
+    assert not re.search(r"<table[^`]*\n\n[^`]*</table>", text)
+    assert f"]({page})" in (pages / "docs" / "python.md").read_text("utf-8")
+    assert f"](docs/{page})" in (pages / "README.md").read_text("utf-8")
+
+
+def test_the_columns_of_frames_are_listed(pages: Path) -> None:
+    text = (pages / "docs" / "python.md").read_text("utf-8")
+    for name in RunRow.model_fields:
+        assert f"| `{name}` |" in text

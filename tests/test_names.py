@@ -21,6 +21,7 @@ PERMITTED = {
     "choose": "the command, and the selection rules of a run",
     "fit": "the command, and how a check fits a method",
     "predict": "the command, and how a check predicts",
+    "load": "of records, and of Python's users, whom it warns of files that do not count",
 }
 """Names that two modules of the framework share, and why."""
 

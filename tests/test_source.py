@@ -1,14 +1,17 @@
 """Digests of a method's source."""
 
 import importlib
+import linecache
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from pllbench.registry import load_method, method_entries
-from pllbench.source import source_digest
+from pllbench.source import class_digest, has_changed, source_digest
 
 METHOD = '''
 """A method."""
@@ -134,3 +137,151 @@ def test_built_in_methods_have_digests_of_their_own_that_cover_what_they_share()
 
 def test_a_digest_does_not_move_with_releases_of_python_or_of_the_suite(digest: Digest) -> None:
     assert digest(module="alone") == "360f33694ee56917"
+
+
+CELL = """
+SCALE = 2.0
+TABLE = {"a": [1, 2]}
+WEIGHTS = np.ones(3)
+
+class Base:
+    '''A docstring.'''
+    def shift(self):
+        return 1
+
+def helper(x):  # a comment
+    return x * SCALE
+
+def twice(function):
+    def wrapper(*args):
+        return function(*args) * 2
+    return wrapper
+
+class Mine(Base):
+    rate = 0.5
+    def loss(self, x, k=3):
+        return [helper(x) for _ in TABLE["a"]] + [WEIGHTS]
+    @twice
+    def predict(self, x):
+        return x
+    @property
+    def size(self):
+        return 1
+    @staticmethod
+    def constant():
+        return 7
+"""
+"""What a notebook may hold."""
+
+SAME_CELLS = {
+    "a comment": ("# a comment", "# another"),
+    "a docstring": ("A docstring.", "Another one."),
+    "layout": ("\n\nclass Mine", "\n\n\n\nclass Mine"),
+    "another name of the notebook": ("SCALE = 2.0", "SCALE = 2.0\nk = x = 5"),
+}
+
+OTHER_CELLS = {
+    "a method": ("return x\n", "return -x\n"),
+    "a default": ("k=3", "k=4"),
+    "an attribute": ("rate = 0.5", "rate = 0.6"),
+    "a base": ("return 1\n\ndef", "return 2\n\ndef"),
+    "a function that it calls": ("x * SCALE", "x + SCALE"),
+    "a number that this reads": ("SCALE = 2.0", "SCALE = 2.5"),
+    "a collection": ("[1, 2]", "[1, 3]"),
+    "an array": ("np.ones(3)", "np.zeros(3)"),
+    "a decorator": ("(*args) * 2", "(*args) * 3"),
+    "a property": ("return 1\n    @static", "return 3\n    @static"),
+    "a static method": ("return 7", "return 8"),
+}
+
+
+def cell_class(code: str) -> type:
+    """The class `Mine` of a cell of a notebook, whose source IPython keeps as here."""
+    name = f"<cell {len(linecache.cache)}>"
+    linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
+    space: dict[str, Any] = {"__name__": "a_notebook", "np": np}
+    exec(compile(code, name, "exec"), space)
+    found: type = space["Mine"]
+    return found
+
+
+@pytest.mark.parametrize("change", SAME_CELLS)
+def test_what_is_no_code_of_a_cell_leaves_the_digest(change: str) -> None:
+    old, new = SAME_CELLS[change]
+    assert CELL.count(old) == 1
+    assert class_digest(cell_class(CELL.replace(old, new))) == class_digest(cell_class(CELL))
+
+
+@pytest.mark.parametrize("change", OTHER_CELLS)
+def test_what_a_class_of_a_notebook_names_is_in_its_digest(change: str) -> None:
+    old, new = OTHER_CELLS[change]
+    assert CELL.count(old) == 1
+    assert class_digest(cell_class(CELL.replace(old, new))) != class_digest(cell_class(CELL))
+
+
+def test_a_digest_of_a_cell_does_not_move_with_releases() -> None:
+    assert class_digest(cell_class(CELL)) == "8fb86370e2a14b8d"
+
+
+def test_declared_defaults_are_in_the_digest() -> None:
+    cell = """
+from pllbench.method import Hparams
+class Settings(Hparams):
+    tau: float = 1.0
+class Mine:
+    hparams_type = Settings
+"""
+    one, other = (cell_class(cell.replace("1.0", value)) for value in ("1.0", "2.0"))
+    assert class_digest(one) != class_digest(other)
+
+
+def test_modules_beside_a_notebook_are_in_the_digest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    cell = "import beside\nclass Mine:\n    def loss(self):\n        return beside.loss()\n"
+    digests = []
+    for number in (1, 2):
+        (tmp_path / "beside.py").write_text(f"def loss():\n    return {number}\n")
+        monkeypatch.delitem(sys.modules, "beside", raising=False)
+        importlib.invalidate_caches()
+        digests.append(class_digest(cell_class(cell)))
+    assert digests[0] != digests[1]
+
+
+def test_code_without_source_has_a_digest_of_what_it_does() -> None:
+    def typed(code: str) -> type:
+        space: dict[str, Any] = {"__name__": "a_prompt"}
+        exec(code, space)
+        found: type = space["Mine"]
+        return found
+
+    one = "class Mine:\n    def loss(self):\n        return 1\n"
+    assert class_digest(typed(one)) == class_digest(typed(one))
+    assert class_digest(typed(one)) != class_digest(typed(one.replace("1", "2")))
+
+
+def test_what_a_function_closes_over_is_in_the_digest_of_its_class() -> None:
+    def make(strength: float) -> type:
+        class Mine:
+            def loss(self) -> float:
+                return strength
+
+        return Mine
+
+    assert class_digest(make(1.0)) == class_digest(make(1.0))
+    assert class_digest(make(1.0)) != class_digest(make(2.0))
+
+
+def test_a_module_that_has_changed_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "changing.py").write_text("class Mine:\n    a = 1\n")
+    cls = importlib.import_module("changing").Mine
+    digest = class_digest(cls)
+    assert digest == source_digest(cls)
+    assert not has_changed(cls, digest)
+    (tmp_path / "changing.py").write_text("class Mine:\n    a = 2\n")
+    source_digest.cache_clear()  # as in another process
+    assert has_changed(cls, digest)
+    assert not has_changed(cell_class(CELL), digest)

@@ -40,6 +40,7 @@ OTHER_VALUES: dict[str, Any] = {
     "hparams": {"tau": 2.0, "reduction": "mean"},
     "labels": "true",
     "gradient": False,
+    "source": "0123",
     "dataset": "cnae9",
     "digest": "0123",
     "kind": "image",
@@ -135,6 +136,13 @@ def test_runs_that_differ_in_the_seed_alone_are_a_cell(path: str) -> None:
     assert (with_value(SPEC, path, OTHER_VALUES[path]).cell == SPEC.cell) == same
     newer = SPEC.model_copy(update={"hparams": SPEC.hparams | {"rate": 0.5}})
     assert newer.cell == SPEC.cell  # a new hyperparameter at its default
+
+
+def test_the_source_of_a_registered_method_is_not_written() -> None:
+    assert "source" not in SPEC.identity  # so that no older id changes
+    assert "source" not in SPEC.model_dump()
+    own = SPEC.model_copy(update={"source": "0123"})
+    assert RunSpec.parse(own.model_dump(mode="json")).identity["source"] == "0123"
 
 
 def test_a_method_without_gradient_has_one_id_whatever_is_asked_of_training() -> None:

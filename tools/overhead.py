@@ -36,7 +36,6 @@ import torch
 from rich.console import Console
 
 from pllbench.candidates.audit import audit_candidates
-from pllbench.cli.progress import Display
 from pllbench.data.catalogue import DATASETS
 from pllbench.data.dataset import load_dataset
 from pllbench.grid.plan import PlannedRun, Selection, plan
@@ -47,6 +46,7 @@ from pllbench.reports.formats.render import to_text
 from pllbench.reports.report import report_table
 from pllbench.results import records
 from pllbench.results.records import Provenance, Record, Result
+from pllbench.runner.display import Display
 from pllbench.runner.job import Job, RunOptions, execute
 from pllbench.runner.local_engine import LocalEngine
 from pllbench.runner.run_grid import run_grid

@@ -69,7 +69,7 @@ def draw_accuracy(results: Results) -> Figure:
 
 def draw_noise(results: Results) -> Figure:
     """Noise rates of the pseudo labels over epochs."""
-    return epochs.plot_noise_rates(plain_table(results), results.curves())
+    return epochs.plot_noise_rates(plain_table(results), results.columns())
 
 
 PLOTS = {
@@ -91,12 +91,12 @@ PLOTS = {
 
 def pages(records: Results) -> Iterator[tuple[str, str]]:
     """Path below the repository and text of every page that shows records."""
-    yield "results/REPRODUCTION.md", to_text(records.compare("all"), "markdown")
+    yield "results/REPRODUCTION.md", records.compare("all").to_markdown()
     for name, tested in TABLES.items():
         part = records.select(Selection(load_benchmark(name)))
         if part.finished:
-            report = part.tests(tested) if tested else report_table(part.table())
-            yield f"results/tables/{name}.md", to_text(report, "markdown")
+            view = part.tests(tested) if tested else part.table()
+            yield f"results/tables/{name}.md", view.to_markdown()
     for path, (mark, name) in EMBEDDED.items():
         table = report_table(plain_table(records.select(Selection(load_benchmark(name)))))
         before, begin, rest = (ROOT / path).read_text("utf-8").partition(f"<!-- {mark} -->\n")

@@ -40,8 +40,7 @@ def choose(
     that would be test rows are the hold-out; otherwise --holdout is a fifth of the training rows.
     """
     from pllbench import api
-    from pllbench.cli.progress import Display
-    from pllbench.reports.formats.render import to_text
+    from pllbench.runner.display import Display
     from pllbench.runner.job import RunOptions
     from pllbench.runner.open_engine import EngineOptions, open_engine
 
@@ -54,11 +53,11 @@ def choose(
     options = RunOptions(results, data_dir, device, noisy=True)
     where = EngineOptions("local", device, jobs)
     with open_engine(where) as executing, interruptible(executing, display):
-        summary = api.run(planned, executing, options, display)
+        summary = api.run_planned(planned, executing, options, display)
     if summary.done or summary.skipped:
-        report = flags.load([results]).choose(criterion)
+        view = flags.load([results]).choose(criterion)
         if as_json:
-            write(to_text(report, "json"))
+            write(view.to_json())
         else:
-            show_report(report)
+            show_report(view.report)
     conclude(summary)

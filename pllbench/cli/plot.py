@@ -1,15 +1,13 @@
 """`pllbench plot`."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from pllbench.cli.selection import Output, ResultsDirs, SelectionFlags
-from pllbench.results.model_selection import DEFAULT_RULE, Select
-from pllbench.validation import FieldError
-
-Plot = Literal["accuracy", "hparam", "noise", "curves", "ranks", "tuning"]
+from pllbench.reports.plots import Plot
+from pllbench.results.model_selection import Select
 
 
 def plot(
@@ -29,36 +27,8 @@ def plot(
     settings against default ones.
     """
     from pllbench.cli import console
-    from pllbench.reports.plots import accuracy, critical_difference, epochs, figure, tuning
-    from pllbench.reports.ranks import rank_rows, ranks_title
+    from pllbench.reports.plots.figure import save
 
-    if select is not None and kind in ("noise", "curves"):
-        raise FieldError(
-            "select", f"a plot of {kind} shows all epochs, so it takes no rule", select
-        )
-    loaded = flags.load(results)
-    table = loaded.table(select or DEFAULT_RULE)
     path = output or Path(f"{kind}.png")
-    match kind:
-        case "accuracy":
-            drawn = accuracy.plot_accuracy(table)
-        case "hparam":
-            drawn = accuracy.plot_hparam(table, {r.run_id: r.spec.hparams for r in loaded.finished})
-        case "noise":
-            drawn = epochs.plot_noise_rates(table, loaded.curves())
-        case "curves":
-            drawn = epochs.plot_curves(table, loaded.curves())
-        case "ranks":
-            several = len(table.budgets) > 1
-            drawn = critical_difference.plot_ranks(
-                [
-                    critical_difference.Diagram(
-                        *rank_rows(table, budget), ranks_title(table, budget) if several else ""
-                    )
-                    for budget in table.budgets
-                ]
-            )
-        case "tuning":
-            drawn = tuning.plot_tuning(table)
-    figure.save(drawn, path)
+    save(flags.load(results).plot(kind, select), path)
     console.write(f"{path}\n")

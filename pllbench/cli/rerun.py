@@ -36,8 +36,8 @@ def rerun(
     """
     from pllbench import api
     from pllbench.cli import console
-    from pllbench.cli.progress import Display
     from pllbench.data.custom import find_dataset
+    from pllbench.runner.display import Display
     from pllbench.runner.job import RunOptions
     from pllbench.runner.open_engine import EngineOptions, open_engine, require_engine_options
 

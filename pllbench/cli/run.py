@@ -23,12 +23,12 @@ from pllbench.cli.show import settings_of
 from pllbench.validation import FieldError
 
 if TYPE_CHECKING:
-    from pllbench.cli.progress import Display
     from pllbench.grid.plan import PlannedRun
+    from pllbench.runner.display import Display
     from pllbench.runner.engine import Engine
     from pllbench.runner.run_grid import GridSummary
 
-EngineName = Literal["local", "ray"]
+EngineName = Literal["local", "ray", "inline"]
 Stale = Literal["refuse", "rerun", "keep"]
 
 
@@ -52,7 +52,8 @@ def run(
         float | None, typer.Option("--timeout", min=0, help="Seconds after which a run fails.")
     ] = None,
     engine: Annotated[
-        EngineName, typer.Option("--engine", help="Here, or on a Ray cluster.")
+        EngineName,
+        typer.Option("--engine", help="Workers here, a Ray cluster, or this process."),
     ] = "local",
     address: Annotated[
         str | None, typer.Option("--address", help="Of the Ray cluster; RAY_ADDRESS by default.")
@@ -77,9 +78,9 @@ def run(
 ) -> None:
     """Execute the runs that have no record yet, and print their table."""
     from pllbench import api
-    from pllbench.cli.progress import Display
     from pllbench.grid.cautions import cautions
     from pllbench.grid.protocol import default_protocol
+    from pllbench.runner.display import Display
     from pllbench.runner.job import RunOptions
     from pllbench.runner.open_engine import EngineOptions, open_engine, require_engine_options
 
@@ -99,11 +100,9 @@ def run(
         results[0], data_dir, device, noisy_candidates, checkpoint_every, stale, kept
     )
     with open_engine(where) as executing, interruptible(executing, display):
-        summary = api.run(planned, executing, options, display)
+        summary = api.run_planned(planned, executing, options, display)
     if summary.done or summary.skipped:
-        from pllbench.reports.report import report_table
-
-        show_report(report_table(flags.load(results).table()))
+        show_report(flags.load(results, planned=True).table().report)
     conclude(summary)
 
 

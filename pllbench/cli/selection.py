@@ -163,10 +163,14 @@ class SelectionFlags:
         with self.named():
             return plan(self.selection())
 
-    def load(self, folders: Sequence[Path]) -> "Results":
+    def load(self, folders: Sequence[Path], *, planned: bool = False) -> "Results":
         """The finished runs of what they select, of the whole folders without flags.
 
         Files that are no readable records are named on standard error.
+
+        Args:
+            folders: results folders.
+            planned: the flags were those of `run`, which takes defaults for what they leave out.
 
         Raises:
             ValueError: the selection is wrong, or there is no such folder.
@@ -174,7 +178,10 @@ class SelectionFlags:
         from pllbench import api
 
         with self.named():
-            loaded = api.load(*folders, selection=self.selection() if self.given else None)
+            if planned:
+                loaded = api.load(*folders).of_plan(self.selection())
+            else:
+                loaded = api.load(*folders, selection=self.selection() if self.given else None)
         warn_uncounted(loaded.uncounted)
         return loaded
 

@@ -1,8 +1,7 @@
 """`pllbench table`."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -11,18 +10,7 @@ from pllbench.cli.selection import Output, ResultsDirs, SelectionFlags
 from pllbench.results.metrics import DEFAULT_METRIC
 from pllbench.results.model_selection import DEFAULT_RULE, Select
 
-if TYPE_CHECKING:
-    from pllbench.reports.report import Report
-
 TableFormat = Literal["rich", "latex", "markdown", "csv", "json"]
-
-FORMAT_BY_SUFFIX: Mapping[str, TableFormat] = {
-    ".tex": "latex",
-    ".md": "markdown",
-    ".csv": "csv",
-    ".json": "json",
-}
-"""Formats by the suffix of a file; any other suffix is plain text."""
 
 
 def table(
@@ -68,8 +56,7 @@ def table(
     """Print mean ± std of the runs of a selection, or of all records."""
     from pllbench import api
     from pllbench.cli import console
-    from pllbench.reports.formats.render import to_text
-    from pllbench.reports.report import report_table
+    from pllbench.reports.formats.view import FORMAT_BY_SUFFIX
 
     if compare is not None and (tests is not None or select == "all"):
         raise ValueError("--compare: neither with --tests nor with --select all")
@@ -85,21 +72,18 @@ def table(
     if mixed_budgets and (compare is not None or tests is not None or select == "all"):
         raise ValueError("--mixed-budgets: for the plain table alone")
     loaded = flags.load(results)
-    report: Report
     if compare == "default":
-        report = loaded.worth_of_tuning(select or DEFAULT_RULE, metrics[0])  # type: ignore[arg-type]
+        view = loaded.worth_of_tuning(select or DEFAULT_RULE, metrics[0])  # type: ignore[arg-type]
     elif compare is not None:
-        report = loaded.compare(compare, (select,) if select else api.REPRODUCTION)  # type: ignore[arg-type]
+        view = loaded.compare(compare, (select,) if select else api.REPRODUCTION)  # type: ignore[arg-type]
     elif select == "all":
-        report = loaded.rules(metrics[0])
+        view = loaded.rules(metrics[0])
     elif tests is not None:
-        report = loaded.tests(tests, select or DEFAULT_RULE, metrics[0])
+        view = loaded.tests(tests, select or DEFAULT_RULE, metrics[0])
     else:
-        shown = loaded.table(select or DEFAULT_RULE, metrics, mixed_budgets=mixed_budgets)
-        report = report_table(shown)
-    if form is None:
-        form = FORMAT_BY_SUFFIX.get(output.suffix.lower(), "rich") if output else "rich"
-    if form == "rich" and output is None:
-        console.show_report(report)
+        view = loaded.table(select or DEFAULT_RULE, metrics, mixed_budgets=mixed_budgets)
+    by_suffix = FORMAT_BY_SUFFIX.get(output.suffix.lower(), "rich") if output else "rich"
+    if output is None and (form or by_suffix) == "rich":
+        console.show_report(view.report)
     else:
-        console.write(to_text(report, form), output)
+        console.write(view.to_text(form or by_suffix), output)

@@ -102,7 +102,7 @@ def tune(
     settings go into a benchmark, which compares them with the default ones.
     """
     from pllbench import api
-    from pllbench.cli.progress import TrialDisplay
+    from pllbench.runner.display import TrialDisplay
     from pllbench.runner.job import RunOptions
     from pllbench.runner.open_engine import EngineOptions, open_engine, require_engine_options
 

@@ -18,7 +18,13 @@ from pllbench.grid.protocol import (
     unknown_row,
 )
 from pllbench.grid.resolve import resolve, with_features
-from pllbench.registry import find_method, method_entries, unknown_method
+from pllbench.registry import (
+    MethodClasses,
+    find_method,
+    given_classes,
+    method_names,
+    unknown_method,
+)
 from pllbench.spec import Kind, RunSpec, round_rate, takes_rate
 from pllbench.validation import FieldError, did_you_mean, folded_name
 
@@ -54,6 +60,7 @@ class Selection:
     Attributes:
         benchmark: grids to run; None for one grid made of the other parts.
         methods: methods and variants; replaces the benchmark's.
+        classes: those of the methods that are given without an entry point, by name.
         datasets: data sets, or paths of custom data. Of those of a benchmark, keeps these only;
             custom data that the benchmark does not name are put into every grid.
         q: noise rates, rounded as in specs; of a benchmark, keeps these only.
@@ -72,6 +79,7 @@ class Selection:
     seeds: tuple[int, ...] = ()
     flags: tuple[Setting, ...] = ()
     protocol: Protocol = field(default_factory=default_protocol)
+    classes: MethodClasses = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "q", tuple(map(round_rate, self.q)))  # it is frozen
@@ -85,7 +93,8 @@ def plan(selection: Selection) -> list[PlannedRun]:
     Raises:
         ValueError: a name, key or value is wrong, or a setting applies to no run.
     """
-    return _Planner(selection).runs()
+    with given_classes(selection.classes):
+        return _Planner(selection).runs()
 
 
 class _Planner:
@@ -194,7 +203,7 @@ class _Planner:
             ValueError: there is none of that name; the message begins with `where`, if it is not
                 empty.
         """
-        variants, methods = self.protocol.variants, method_entries()
+        variants, methods = self.protocol.variants, method_names()
         base = variants[name].base if name in variants else name
         if base in methods:
             return base
@@ -269,7 +278,7 @@ def known_variants(selection: Selection) -> dict[str, Variant]:
             if name in variants:
                 raise ValueError(f"variant {name!r} is built in already: choose another name")
             variants[name] = variant
-    methods = method_entries()
+    methods = method_names()
     named = {label: name for name, label in selection.protocol.labels.items()}
     for name, variant in variants.items():
         if (other := named.setdefault(variant.label, name)) != name:

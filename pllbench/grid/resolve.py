@@ -10,7 +10,8 @@ from pydantic import JsonValue, ValidationError
 from pllbench.data.catalogue import DatasetInfo
 from pllbench.data.custom import content_digest
 from pllbench.grid.protocol import GridCell, Overrides, default_protocol, merge
-from pllbench.registry import find_method
+from pllbench.registry import find_method, is_given
+from pllbench.source import class_digest
 from pllbench.spec import (
     FITTED,
     CandidateSpec,
@@ -49,6 +50,7 @@ def resolve(cell: GridCell, settings: Sequence[Overrides], info: DatasetInfo) ->
         spec = RunSpec(
             method=cell.base,
             version=cls.version,
+            source=class_digest(cls) if is_given(cell.base) else None,
             hparams=hparams.model_dump(mode="json"),
             changed=tuple(sorted(hparams.model_dump(exclude_defaults=True))),
             labels=cls.labels,

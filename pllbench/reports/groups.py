@@ -93,13 +93,15 @@ def planned_groups(runs: Mapping[str, Record], planned: Sequence[PlannedRun]) ->
 
 
 def _distinguish(groups: Sequence[RunGroup]) -> None:
-    """Give runs of older versions, of other data and of other annotators rows of their own."""
+    """Give runs of older versions, other sources, other data and annotators rows of their own."""
     newest: dict[str, int] = {}
+    sources: dict[str, set[str | None]] = defaultdict(set)
     digests: dict[str, set[str | None]] = defaultdict(set)
     annotators: dict[tuple[str, str], set[str]] = defaultdict(set)
     for group in groups:
         spec = group.spec
         newest[spec.method] = max(spec.version, newest.get(spec.method, spec.version))
+        sources[spec.method].add(spec.source)
         digests[spec.dataset].add(spec.digest)
         if spec.annotator:
             annotators[_dataset_and_sets(spec)].add(spec.annotator)
@@ -110,6 +112,8 @@ def _distinguish(groups: Sequence[RunGroup]) -> None:
             label += f", version {spec.version}"
         if spec.core_version != CORE_VERSION:
             label += f", core version {spec.core_version}"
+        if len(sources[spec.method]) > 1:
+            label += f", source {(spec.source or 'registered')[:10]}"
         if len(digests[spec.dataset]) > 1:
             label += f", data {(spec.digest or 'built in')[:8]}"
         if spec.annotator and len(annotators[_dataset_and_sets(spec)]) > 1:

@@ -5,6 +5,7 @@ import struct
 from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 from zipfile import ZipFile
 
 import numpy as np
@@ -109,3 +110,26 @@ def read_curves(path: Path) -> dict[str, npt.NDArray[np.float64]]:
     if {values.shape for values in found.values()} != {(found[judged.pop()].size,)}:
         raise ValueError(f"{file}: not readable (columns of several shapes)")
     return found
+
+
+def long_form(columns: Mapping[str, Curves]) -> dict[str, npt.NDArray[Any]]:
+    """Per-epoch columns of runs, by run_id, as one table: a row for each value that there is.
+
+    Returns:
+        Columns `run_id`, `epoch` (0-based), `quantity` (the name of the column) and `value`.
+    """
+    series = [
+        (run_id, name, values)
+        for run_id, curves in columns.items()
+        for name, values in curves.items()
+    ]
+    lengths = [len(values) for *_, values in series]
+    value = np.concatenate([np.empty(0), *(values for *_, values in series)])
+    epochs = np.concatenate([np.empty(0, int), *map(np.arange, lengths)])
+    found: dict[str, npt.NDArray[Any]] = {
+        "run_id": np.repeat(np.array([run_id for run_id, *_ in series], object), lengths),
+        "epoch": epochs,
+        "quantity": np.repeat(np.array([name for _, name, _ in series], object), lengths),
+        "value": value,
+    }
+    return {name: column[~np.isnan(value)] for name, column in found.items()}

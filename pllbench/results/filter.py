@@ -11,8 +11,9 @@ from pllbench.data.custom import dataset_name, is_path
 from pllbench.grid.labels import row_label, stored_cell
 from pllbench.grid.plan import PlannedRun, Selection, plan
 from pllbench.grid.protocol import Protocol, unknown_row
-from pllbench.registry import method_entries
+from pllbench.registry import method_names
 from pllbench.results.records import Record
+from pllbench.source import class_digest
 from pllbench.spec import RunSpec
 from pllbench.validation import FieldError
 
@@ -42,7 +43,8 @@ class Filter:
         Raises:
             ValueError: a name is none of a method or variant.
         """
-        known = {*method_entries(), *self._protocol.variants, *(spec.method for spec in specs)}
+        known = {*method_names(), *self.selection.classes, *self._protocol.variants}
+        known |= {spec.method for spec in specs}
         for name in self.selection.methods:
             if name not in known:
                 raise FieldError("methods", unknown_row(name, self._protocol, known))
@@ -59,6 +61,8 @@ class Filter:
         met: dict[str, bool] = {}
         if selection.methods:
             met["methods"] = row in selection.methods
+            if cls := selection.classes.get(spec.method):
+                met["methods"] = spec.source == class_digest(cls)
         if selection.datasets:
             met["datasets"] = spec.dataset in map(_name, selection.datasets)
         if selection.q:
@@ -112,10 +116,15 @@ def in_words(spec: RunSpec, protocol: Protocol) -> str:
 
 
 def is_planned(selection: Selection) -> bool:
-    """Whether a selection says which runs there ought to be, rather than filter those there are."""
-    known = all(
+    """Whether a selection says which runs there ought to be, rather than filter those there are.
+
+    Runs of methods and data sets that are known by their records alone cannot be planned.
+    """
+    data = all(
         Path(text).exists() if is_path(text) else text in DATASETS for text in selection.datasets
     )
+    rows = {*method_names(), *selection.classes, *selection.protocol.variants}
+    known = data and rows.issuperset(selection.methods)
     return bool(selection.benchmark or (selection.methods and selection.datasets and known))
 
 

@@ -9,6 +9,13 @@ from pllbench.data.catalogue import DATASETS
 from pllbench.results.records import Record
 from pllbench.spec import RunSpec
 
+_Source = tuple[str, int, str | None]
+"""A method, its version, and its source where that is in the identity of its runs."""
+
+
+def _source(spec: RunSpec) -> _Source:
+    return spec.method, spec.version, spec.source
+
 
 class Origins:
     """The origins of some records, and of the runs that are asked for.
@@ -17,10 +24,10 @@ class Origins:
     """
 
     def __init__(self, records: Sequence[Record], specs: Iterable[RunSpec] = ()) -> None:
-        self._defaults: dict[tuple[str, int], dict[str, list[JsonValue]]] = {}
+        self._defaults: dict[_Source, dict[str, list[JsonValue]]] = {}
         self._digests: dict[str, set[str]] = defaultdict(set)
         for spec in (*specs, *(record.spec for record in records)):
-            found = self._defaults.setdefault((spec.method, spec.version), defaultdict(list))
+            found = self._defaults.setdefault(_source(spec), defaultdict(list))
             for key, value in spec.hparams.items():
                 if key not in spec.changed and value not in found[key]:
                     found[key].append(value)
@@ -31,7 +38,7 @@ class Origins:
     def of_spec(self, spec: RunSpec) -> str:
         """End of a row's label, such as `, tau=5.0`: defaults that not all of its version share."""
         label = ""
-        for key, values in self._defaults[spec.method, spec.version].items():
+        for key, values in self._defaults[_source(spec)].items():
             if len(values) > 1 and key not in spec.changed:
                 label += f", {key}={spec.hparams[key]}" if key in spec.hparams else f", no {key}"
         return label

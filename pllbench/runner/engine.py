@@ -10,7 +10,7 @@ import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import ClassVar, Self
 
 from pllbench.data.readers.base import Dataset
 from pllbench.results.curves import Curves
@@ -105,11 +105,16 @@ class Engine(ABC):
     Attributes:
         timeout: seconds after which a run fails; None for no limit.
         stopping: whether it was asked to stop.
+        tell: called with what happens between the events of `run`, where jobs are executed there.
+        in_process: whether jobs are executed in this process.
     """
+
+    in_process: ClassVar[bool] = False
 
     def __init__(self, timeout: float | None = None) -> None:
         self.timeout = timeout
         self.stopping = False
+        self.tell: Callable[[Event], None] = lambda _: None
 
     def __enter__(self) -> Self:
         return self

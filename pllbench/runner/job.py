@@ -1,16 +1,17 @@
 """One run from spec to record, wherever it happens: in a worker process, or on a cluster."""
 
+import pickle
 import platform
 import subprocess
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Literal, Self
+from typing import Literal, Self, get_args
 
 import torch
 
@@ -18,7 +19,7 @@ from pllbench.data.catalogue import DatasetInfo
 from pllbench.data.content import files_digest
 from pllbench.data.dataset import load_dataset
 from pllbench.data.readers.base import Dataset
-from pllbench.registry import load_method, method_entries
+from pllbench.registry import given_classes, is_given, load_method, method_entries
 from pllbench.results.curves import Curves, rounded
 from pllbench.results.kept import Kept
 from pllbench.results.records import SCHEMA, Provenance, Record
@@ -31,11 +32,12 @@ from pllbench.runner.device import (
 )
 from pllbench.runner.kept_files import TrainedRun, files_to_keep
 from pllbench.runner.origin import origin_id
-from pllbench.source import source_digest
+from pllbench.source import has_changed, source_digest
 from pllbench.spec import RunSpec
 from pllbench.training.checkpoints import Checkpoints
 from pllbench.training.task import make_task
 from pllbench.training.trainer import Progress, train
+from pllbench.validation import FieldError, did_you_mean
 
 StalePolicy = Literal["refuse", "rerun", "keep"]
 """What becomes of records that were made under other circumstances than their runs would be now."""
@@ -54,6 +56,7 @@ class RunOptions:
         stale: stop at a stale record, do its run again, or count it as done.
         keep: what is stored beside records.
         again: do runs that are done again, and say whether their numbers are the same.
+        classes: methods without an entry point, by name, pickled by value for other processes.
     """
 
     results: Path
@@ -64,6 +67,13 @@ class RunOptions:
     stale: StalePolicy = "refuse"
     keep: tuple[Kept, ...] = ()
     again: bool = False
+    classes: Mapping[str, bytes] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.stale not in get_args(StalePolicy):
+            raise FieldError("stale", did_you_mean(self.stale, get_args(StalePolicy)), self.stale)
+        if self.checkpoint_every < 1:
+            raise FieldError("checkpoint_every", "must be 1 or more", self.checkpoint_every)
 
     @property
     def annotators(self) -> Path:
@@ -121,6 +131,19 @@ def execute(
     Raises whatever data, method or trainer raise; `Interrupted` if `on_epoch` asked to stop, or
     the job pauses.
     """
+    name = job.spec.method
+    sent = job.options.classes
+    here = {} if is_given(name) or name not in sent else {name: pickle.loads(sent[name])}
+    with given_classes(here):
+        return _execute(job, on_epoch, dataset, kept)
+
+
+def _execute(
+    job: Job,
+    on_epoch: Callable[[Progress], bool],
+    dataset: Dataset | None,
+    kept: dict[Kept, bytes] | None,
+) -> tuple[Record, Curves]:
     started, clock = datetime.now(UTC), time.perf_counter()
     spec, options = job.spec, job.options
     device = resolve_device(options.device)
@@ -136,6 +159,9 @@ def execute(
         logits = annotation.logits if annotation else None
         task = make_task(spec, dataset, device, noisy=options.noisy, logits=logits)
         method = load_method(spec.method)
+        source = source_digest(method)
+        if spec.source and has_changed(method, spec.source):
+            raise ValueError(f"the source of {spec.method} is not what was planned: import it anew")
         outcome = train(
             spec, method, task, checkpoints=checkpoints, on_epoch=on_epoch, until=job.until
         )
@@ -150,7 +176,7 @@ def execute(
         seconds=round(outcome.seconds_before + time.perf_counter() - clock, 3),
         peak_memory_mib=peak_memory_mib(device),
         data_digest=dataset.digest,
-        method_source=source_digest(method),
+        method_source=spec.source or source,
         audit=task.audit,
         pruning=task.pruning,
         annotator=annotation.facts if annotation else None,
@@ -213,7 +239,7 @@ def _versions(method: str) -> dict[str, str]:
             found[name] = version(name)
         except PackageNotFoundError:
             continue
-    dist = method_entries()[method].dist
-    if dist:
-        found[dist.name] = dist.version
+    entry = method_entries().get(method)  # none of a class that was given
+    if entry and entry.dist:
+        found[entry.dist.name] = entry.dist.version
     return found

@@ -14,10 +14,8 @@ from joblib import cpu_count
 
 from pllbench.runner.engine import POLL_SECONDS, Engine, Event, Finished, RunFailed, Stopped
 from pllbench.runner.job import Job
+from pllbench.runner.main_module import without_main
 from pllbench.runner.worker import work
-
-IMPORTED_AGAIN = 91
-"""Exit code of a worker that opens an engine while it imports the script of its runner."""
 
 PRELOADED = [work.__module__]
 """Imported once, by the fork server, with all that it imports."""
@@ -46,7 +44,8 @@ class _Worker:
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         self.connection, theirs = context.Pipe()
         self.process: BaseProcess = context.Process(target=work, args=(theirs,), daemon=True)
-        self.process.start()
+        with without_main():
+            self.process.start()
         theirs.close()  # so that the death of the process ends the pipe
         self.job: Job | None = None
         self.started_at = 0.0
@@ -79,14 +78,11 @@ class LocalEngine(Engine):
     """Worker processes on this machine, one torch thread each, alive from run to run.
 
     A worker that dies fails its run alone and is replaced; so is one whose run left traces in it,
-    or a GPU that it can use no more. Workers import the script that opens the engine, which must
-    therefore do so in its main guard.
+    or a GPU that it can use no more. Workers do not import the script that opens the engine.
     """
 
     def __init__(self, jobs: int, timeout: float | None = None) -> None:
         super().__init__(timeout)
-        if getattr(multiprocessing.current_process(), "_inheriting", False):
-            os._exit(IMPORTED_AGAIN)  # the runner says what is wrong, instead of each worker
         self.places = jobs
         self._workers: list[_Worker] = []
 
@@ -156,11 +152,6 @@ class LocalEngine(Engine):
 
 
 def _cause_of_death(code: int | None) -> str:
-    if code == IMPORTED_AGAIN:
-        raise ValueError(
-            "the script that executes runs is imported by each worker, and would execute them "
-            "there again: put what it does under `if __name__ == '__main__':`"
-        )
     if code == -signal.SIGKILL:
         return "the worker was killed by the system (out of memory?)"
     if code is not None and code < 0:

@@ -9,7 +9,7 @@ from pllbench.validation import FieldError, did_you_mean
 if TYPE_CHECKING:
     from pllbench.runner.engine import Engine
 
-ENGINES = ("local", "ray")
+ENGINES = ("local", "ray", "inline")
 DEVICES = ("auto", "cpu", "cuda")
 
 
@@ -18,7 +18,8 @@ class EngineOptions:
     """Where runs are executed, and how many at a time.
 
     Attributes:
-        name: `local`, worker processes on this machine, or `ray`, a cluster.
+        name: `local`, worker processes on this machine; `ray`, a cluster; or `inline`, this
+            process, one run at a time.
         device: auto, cpu, cuda, or one of several GPUs as cuda:1.
         jobs: runs at a time; None: one a core, one on a GPU, what a cluster holds.
         timeout: seconds after which a run fails; None for no limit.
@@ -52,6 +53,11 @@ def require_engine_options(options: EngineOptions) -> None:
     for name in ("address", "gpus_per_run"):
         if options.name != "ray" and getattr(options, name) is not None:
             raise FieldError(name, "only with engine ray")
+    if options.jobs is not None and options.jobs < 1:
+        raise FieldError("jobs", "must be 1 or more", options.jobs)
+    for name in ("jobs", "timeout") if options.name == "inline" else ():
+        if getattr(options, name) is not None:
+            raise FieldError(name, "not with engine inline, which does one run at a time")
     if options.timeout is not None and options.timeout <= 0:
         raise FieldError("timeout", "must be more than 0 seconds", f"{options.timeout:g}")
 
@@ -67,6 +73,7 @@ def open_engine(options: EngineOptions) -> "Engine":
         return _ray_engine(options)
     import torch
 
+    from pllbench.runner.inline_engine import InlineEngine
     from pllbench.runner.local_engine import LocalEngine, num_cores
 
     num_gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
@@ -75,6 +82,8 @@ def open_engine(options: EngineOptions) -> "Engine":
         raise FieldError("device", "no CUDA device here; use cpu", options.device)
     if index and int(index) >= num_gpus:
         raise FieldError("device", f"the last one here is cuda:{num_gpus - 1}", options.device)
+    if options.name == "inline":
+        return InlineEngine()
     on_gpu = kind != "cpu" and num_gpus > 0
     return LocalEngine(options.jobs or (1 if on_gpu else num_cores()), options.timeout)
 

@@ -135,6 +135,7 @@ def run_grid(
     if not pending:
         return summary
     grid = _Grid(observer, summary, done)
+    engine.tell = grid.handle
     observer.begun(pending)
     try:
         with _heartbeats(grid):

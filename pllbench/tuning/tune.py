@@ -187,7 +187,7 @@ def run_tuning(
         observer: is told of the progress.
 
     Raises:
-        ValueError: before any run starts: the request is wrong, or as `api.run`.
+        ValueError: before any run starts: the request is wrong, or as `api.run_planned`.
     """
     study, cells = wanted.open(options.results)
     inside = replace(options, results=study.folder)

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from pllbench.cli.progress import Display
 from pllbench.cli.run import interruptible
+from pllbench.runner.display import Display
 from pllbench.runner.job import Job, RunOptions
 from pllbench.runner.run_grid import GridSummary, run_grid
 from tests.commands import broken, on_lost, pllbench, same, stored

@@ -8,6 +8,7 @@ from pathlib import Path
 from tools.site.commands import command_page, commands
 from tools.site.inserts import expand
 from tools.site.navigation import navigation
+from tools.site.notebooks import notebook_page
 from tools.site.places import ROOT
 
 PAGES = ROOT / "build" / "pages"
@@ -22,6 +23,10 @@ _COMMENT = re.compile(r"^<!-- /?\w+ -->\n", re.M)
 """Marks around tables of the README, which would cut them in two here."""
 
 
+_NOTEBOOK = re.compile(r"(?<=\w)\.ipynb\)")
+"""End of a link to a notebook, which is a page here."""
+
+
 def assemble(target: Path) -> None:
     """Write the pages of the site below `target`, whose former content is removed."""
     shutil.rmtree(target, ignore_errors=True)
@@ -29,9 +34,12 @@ def assemble(target: Path) -> None:
         page = target / source.relative_to(ROOT)
         page.parent.mkdir(parents=True, exist_ok=True)
         if source.suffix == ".md":
-            page.write_text(expand(_COMMENT.sub("\n", source.read_text("utf-8"))), "utf-8")
+            text = _COMMENT.sub("\n", source.read_text("utf-8"))
+            page.write_text(expand(_NOTEBOOK.sub(".md)", text)), "utf-8")
         elif source.suffix == ".html":
             page.write_text(_without_records(source.read_text("utf-8")), "utf-8")
+        elif source.suffix == ".ipynb":
+            page.with_suffix(".md").write_text(notebook_page(source), "utf-8")
         else:
             shutil.copyfile(source, page)
     for name in commands():

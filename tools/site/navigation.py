@@ -11,18 +11,13 @@ from tools.site.places import DOCS
 Entry = tuple[str, str]
 """Title and path of a page; the path of a heading is empty."""
 
-_START = ("partial_labels", "quickstart", "own_data", "without_labels", "add_a_method", "glossary")
+_START = (
+    *("partial_labels", "quickstart", "five_minutes", "python", "own_data", "without_labels"),
+    *("add_a_method", "glossary"),
+)
 _PYTHON = (
-    "method",
-    "testing",
-    "registry",
-    "api",
-    "estimator",
-    "grid",
-    "spec",
-    "data",
-    "candidates",
-    "networks",
+    *("python", "method", "testing", "registry", "api", "estimator", "grid", "spec", "data"),
+    *("candidates", "networks"),
 )
 _CONCEPTS = ("protocol", "runs", "tuning", "results", "SCALING", "architecture")
 _RESULTS = (

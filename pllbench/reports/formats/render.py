@@ -44,7 +44,8 @@ def to_csv(entries: Sequence[Entry]) -> str:
 
 
 def _to_plain_text(report: Report) -> str:
-    console = Console(file=io.StringIO(), width=FILE_WIDTH, record=True)
+    # In a notebook, rich would else show it there and then.
+    console = Console(file=io.StringIO(), width=FILE_WIDTH, record=True, force_jupyter=False)
     console.print(to_terminal(report, FILE_WIDTH, styled=False))
     return console.export_text()
 

@@ -8,8 +8,10 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from pllbench.reports.plots.figure import SETTINGS
+from pllbench.reports.plots.figure import SETTINGS, ShownFigure
+from pllbench.reports.ranks import rank_rows, ranks_title
 from pllbench.reports.statistics import Ranks, cliques
+from pllbench.reports.table import Table
 
 _AXIS = 4.0
 """Width of the axis in inches."""
@@ -33,6 +35,19 @@ class Diagram:
     title: str = ""
 
 
+def rank_diagrams(table: Table) -> list[Diagram]:
+    """A diagram for each budget of search in a table, with a title where there are several.
+
+    Raises:
+        ValueError: as `rank_rows`.
+    """
+    several = len(table.budgets) > 1
+    return [
+        Diagram(*rank_rows(table, budget), ranks_title(table, budget) if several else "")
+        for budget in table.budgets
+    ]
+
+
 def plot_ranks(diagrams: Sequence[Diagram]) -> Figure:
     """Average ranks on an axis, best on the left; bars join those that do not differ at 5 %.
 
@@ -44,7 +59,7 @@ def plot_ranks(diagrams: Sequence[Diagram]) -> Figure:
     placed = [_Placed(diagram, int(width * 14)) for diagram in diagrams]
     height = sum(one.height for one in placed)
     with mpl.rc_context(SETTINGS | {"axes.grid": False}):
-        figure = Figure(figsize=(width, height))
+        figure = ShownFigure(figsize=(width, height))
         y = height
         for one in placed:
             y -= one.height

@@ -7,6 +7,7 @@ import math
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,16 @@ def wrap_title(text: str) -> str:
     return textwrap.fill(text, round(_LETTERS * _PANEL[0] * 0.8))
 
 
+class ShownFigure(Figure):
+    """A figure that a notebook shows, whether it has imported pyplot or not."""
+
+    def _repr_png_(self) -> bytes:
+        content = BytesIO()
+        with mpl.rc_context(_settings()):
+            self.savefig(content, format="png", dpi=100)
+        return content.getvalue()
+
+
 def save(figure: Figure, path: Path, description: str = "") -> None:
     """Write `figure` as PNG, PDF or SVG, by the suffix of `path`; missing folders are made.
 
@@ -125,7 +136,7 @@ def draw_panels(
     widths = [max(line[i].size[0] for line in lines if i < len(line)) for i in range(across)]
     heights = [max(panel.size[1] for panel in line) for line in lines]
     with mpl.rc_context(_settings()):
-        figure = Figure(figsize=(sum(widths), sum(heights)), layout="constrained")
+        figure = ShownFigure(figsize=(sum(widths), sum(heights)), layout="constrained")
         grid = list(figure.subplots(len(lines), across, squeeze=False, height_ratios=heights).flat)
         drawn: set[str] = set()
         for axes, panel in zip(grid, panels, strict=False):

@@ -1,15 +1,17 @@
 """What is shown while a grid runs, on a terminal and elsewhere."""
 
 import io
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import ModuleType
 
 import pytest
 from rich.console import Console
 
-from pllbench.cli import progress
-from pllbench.cli.progress import Display, duration
 from pllbench.grid.plan import PlannedRun
+from pllbench.runner import display
+from pllbench.runner.display import Display, NotebookDisplay, Quiet, choose_observer, duration
 from pllbench.training.trainer import Progress
 from tests.factories import make_plan, make_spec
 
@@ -28,7 +30,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(progress, "time", clock)
+    monkeypatch.setattr(display, "time", clock)
     return clock
 
 
@@ -186,3 +188,79 @@ def test_on_a_terminal_only_failures_leave_a_line(clock: Clock) -> None:
     shown.ended()
     assert "FAILED: no luck" in text_of(console)
     assert "50.00 %" not in text_of(console)
+
+
+class Page:
+    """Stands in for the output area of a notebook."""
+
+    def __init__(self) -> None:
+        self.states: list[Mapping[str, str]] = []
+
+    def display(self, bundle: Mapping[str, str], *, raw: bool, display_id: bool) -> "Page":
+        assert raw
+        assert display_id
+        self.states.append(bundle)
+        return self
+
+    def update(self, bundle: Mapping[str, str], *, raw: bool) -> None:
+        assert raw
+        self.states.append(bundle)
+
+
+@pytest.fixture
+def page(monkeypatch: pytest.MonkeyPatch) -> Page:
+    page = Page()
+    module = ModuleType("IPython.display")
+    vars(module)["display"] = page.display
+    monkeypatch.setitem(sys.modules, "IPython.display", module)
+    return page
+
+
+def test_a_notebook_has_one_output_that_changes(clock: Clock, page: Page) -> None:
+    shown = NotebookDisplay()
+    shown.begun(RUNS)
+    for run in RUNS[:2]:
+        clock.now += 1
+        shown.started(run)
+    clock.now += 1
+    shown.progressed(RUNS[0], Progress(9, 0.625))
+    text = page.states[-1]["text/plain"].splitlines()
+    assert " ".join(text[0].split()) == "CC · digits q=0.3 · seed 0 10/100 62.50 % 0:00:02"
+    assert text[2].startswith("0/4 runs ")
+    num = len(page.states)
+    shown.progressed(RUNS[0], Progress(10, 0.625))  # at once
+    assert len(page.states) == num
+    shown.finished(RUNS[0], 0.625, 2.0)
+    shown.failed(RUNS[1], "<b>no luck</b>")
+    shown.ended()
+    last = page.states[-1]
+    line, bar, failed = last["text/plain"].splitlines()
+    assert line == "[2/4] CC · digits q=0.3 · seed 1: FAILED: <b>no luck</b>"
+    assert bar.startswith("2/4 runs ")
+    assert failed == "1 failed"
+    assert "&lt;b&gt;no luck" in last["text/html"]
+    assert "<b>" not in last["text/html"]
+
+
+class Shell:
+    """Stands in for IPython's shell."""
+
+
+def test_where_progress_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("IPython")
+    vars(module)["get_ipython"] = lambda: None
+    monkeypatch.setitem(sys.modules, "IPython", module)
+    assert type(choose_observer(progress=True)) is Display
+    shell = Shell()
+    vars(module)["get_ipython"] = lambda: shell  # on a terminal
+    assert type(choose_observer(progress=True)) is Display
+    vars(shell)["kernel"] = object()
+    assert type(choose_observer(progress=True)) is NotebookDisplay
+    assert type(choose_observer(progress=False)) is Quiet
+    observer = Quiet()
+    assert choose_observer(observer) is observer
+
+
+def test_warnings_are_never_lost() -> None:
+    with pytest.warns(UserWarning, match=r"^a damaged file$"):
+        Quiet().warned("a damaged file")

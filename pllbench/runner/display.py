@@ -1,8 +1,13 @@
-"""Progress of a grid on the console."""
+"""Progress of a grid: on a terminal, in a notebook, in a log."""
 
+import html
+import io
+import sys
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -11,16 +16,25 @@ from rich.table import Table
 from rich.text import Text
 
 from pllbench.budget import Criterion
-from pllbench.cli.console import COLUMN_GAP
 from pllbench.grid.plan import PlannedRun
 from pllbench.runner.progress import Observer
 from pllbench.training.trainer import Progress as EpochProgress
+from pllbench.validation import FieldError
 
 SETTLING_SECONDS = 2.0
 """No estimate of the time left is shown before it rests on this much time."""
 
 QUIET_SECONDS = 60.0
 """Plain lines: a log that has been silent for so long gets one about the run that ends an epoch."""
+
+_GAP = 2
+"""Spaces between columns."""
+
+_PAGE_WIDTH = 100
+"""Characters of a line in a notebook."""
+
+_PAGE_SECONDS = 0.3
+"""A notebook is shown a new state at most this often."""
 
 _NUMBER_WIDTHS = (9, 8, 8)
 """Widths of a running cell's columns after its name: epoch, accuracy and time."""
@@ -83,6 +97,11 @@ class Display(Observer):
         self._task = self._bar.add_task("", total=1, runs="", left="")
         self._live = Live(console=console, get_renderable=self._render, refresh_per_second=4)
 
+    @property
+    def repaints(self) -> bool:
+        """Whether what is shown changes in its place, so that a run that ends leaves no line."""
+        return self.console.is_terminal
+
     def begun(self, runs: Sequence[PlannedRun]) -> None:
         """These runs are to be executed; on a terminal, the live view starts."""
         self.total, self._ended = len(runs), 0
@@ -90,16 +109,19 @@ class Display(Observer):
         self._bar.update(self._task, total=max(1, self._epochs_left))
         if self.console.is_terminal:
             self._live.start()
+        self._changed()
 
     def ended(self) -> None:
         """The live view ends; its last state stays."""
         if self.console.is_terminal:
             self._live.stop()
+        self._changed()
 
     def started(self, run: PlannedRun) -> None:
         """A run has begun."""
         self._waiting = 0
         self._running[run.spec.run_id] = _Running(run, time.monotonic())
+        self._changed()
 
     def progressed(self, run: PlannedRun, progress: EpochProgress) -> None:
         """A run has ended an epoch."""
@@ -109,9 +131,10 @@ class Display(Observer):
             entry.first = progress.epoch
         entry.progress = progress
         silent = time.monotonic() - self._printed_at > QUIET_SECONDS
-        if silent and not self.console.is_terminal:
+        if silent and not self.repaints:
             epoch = f"epoch {progress.epoch + 1} of {run.spec.train.epochs}"
             self._print(f"[{self._ended}/{self.total}] {run.title}: {epoch}")
+        self._changed()
 
     def finished(self, run: PlannedRun, accuracy: float | None, seconds: float) -> None:
         """A run is stored; `accuracy` is a fraction."""
@@ -148,13 +171,17 @@ class Display(Observer):
 
     def waiting(self, num_runs: int) -> None:
         """All that is left is runs that other processes work on."""
-        if not self._waiting and not self.console.is_terminal:
+        if not self._waiting and not self.repaints:
             self._print(_waiting(num_runs))
         self._waiting = num_runs
+        self._changed()
 
     def stopping(self) -> None:
         """Running cells have been asked to stop. Prints nothing: signal handlers may call it."""
         self._stopping = True
+
+    def _changed(self) -> None:
+        """Called whenever there is something new to show; rich looks for itself."""
 
     def _reported(self) -> None:
         if self._first_report is None:
@@ -164,8 +191,9 @@ class Display(Observer):
         self._running.pop(run.spec.run_id, None)
         self._ended += 1
         self._epochs_left -= self._length(run)
-        if style or not self.console.is_terminal:
+        if style or not self.repaints:
             self._print(f"[{self._ended}/{self.total}] {run.title}: {outcome}", style)
+        self._changed()
 
     def _print(self, line: str, style: str = "") -> None:
         self._printed_at = time.monotonic()
@@ -186,8 +214,8 @@ class Display(Observer):
 
     def _render(self) -> Group:
         running = list(self._running.values())  # another thread refreshes the live view
-        cells = Table.grid(padding=(0, COLUMN_GAP))
-        room = self.console.width - sum(_NUMBER_WIDTHS) - COLUMN_GAP * len(_NUMBER_WIDTHS)
+        cells = Table.grid(padding=(0, _GAP))
+        room = self.console.width - sum(_NUMBER_WIDTHS) - _GAP * len(_NUMBER_WIDTHS)
         cells.add_column(overflow="ellipsis", no_wrap=True, max_width=max(4, room))
         for width in _NUMBER_WIDTHS:
             cells.add_column(justify="right", no_wrap=True, min_width=width)
@@ -235,6 +263,88 @@ class TrialDisplay(Display):
     def finished(self, run: PlannedRun, accuracy: float | None, seconds: float) -> None:  # noqa: ARG002
         """A trial has come to its end."""
         self.paused(run, run.spec.train.epochs)
+
+
+class NotebookDisplay(Display):
+    """Progress of a grid below a cell of a notebook: one output, which is written anew."""
+
+    def __init__(self) -> None:
+        super().__init__(_text_console())
+        self._handle: Any = None
+        self._shown_at = 0.0
+        self._lines: list[str] = []
+
+    @property
+    def repaints(self) -> bool:
+        """It does."""
+        return True
+
+    def begun(self, runs: Sequence[PlannedRun]) -> None:
+        """These runs are to be executed."""
+        from IPython.display import display
+
+        self._handle = display(self._page(), raw=True, display_id=True)
+        super().begun(runs)
+
+    def ended(self) -> None:
+        """The last state stays."""
+        self._shown_at = 0.0
+        super().ended()
+
+    def _print(self, line: str, style: str = "") -> None:  # noqa: ARG002 - no colours
+        self._lines.append(line)
+        self._changed()
+
+    def _changed(self) -> None:
+        now = time.monotonic()
+        if self._handle is not None and now - self._shown_at >= _PAGE_SECONDS:
+            self._shown_at = now
+            self._handle.update(self._page(), raw=True)
+
+    def _page(self) -> Mapping[str, str]:
+        with self.console.capture() as captured:
+            self.console.print(self._render())
+        text = "\n".join((*self._lines, captured.get().rstrip()))
+        return {"text/plain": text, "text/html": f"<pre>{html.escape(text)}</pre>"}
+
+
+class Quiet(Observer):
+    """Shows nothing but warnings, and those as Python does."""
+
+    def warned(self, line: str) -> None:
+        """Something is wrong, or special, that stops no run."""
+        warnings.warn(line, stacklevel=2)
+
+
+def _text_console() -> Console:
+    """A console of plain text, which rich would else turn into outputs of the notebook."""
+    text = io.StringIO()
+    return Console(file=text, width=_PAGE_WIDTH, force_jupyter=False, force_terminal=False)
+
+
+def choose_observer(progress: bool | Observer) -> Observer:
+    """Who is told of the progress of a grid.
+
+    Args:
+        progress: an observer; or True for what suits the place (a live view on a terminal, one
+            output below the cell of a notebook, lines on standard error elsewhere), False for none.
+
+    Raises:
+        FieldError: it is something else.
+    """
+    if isinstance(progress, Observer):
+        return progress
+    if not isinstance(progress, bool):
+        raise FieldError("progress", "must be True, False or an Observer", repr(progress))
+    if not progress:
+        return Quiet()
+    return NotebookDisplay() if _in_notebook() else Display(Console(stderr=True))
+
+
+def _in_notebook() -> bool:
+    """Whether the caller's output goes to a page; IPython on a terminal has no kernel."""
+    shell = sys.modules.get("IPython")
+    return shell is not None and getattr(shell.get_ipython(), "kernel", None) is not None
 
 
 def _waiting(num_runs: int) -> str:
