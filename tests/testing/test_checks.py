@@ -162,6 +162,8 @@ BROKEN: dict[type[Method[Any]], set[str]] = {
     broken_effects.LeavesDirectory: {PROCESS},
     broken_effects.LeavesEnvironment: {PROCESS},
     broken_effects.Exits: ALL - {DECLARED, STEP},
+    broken_effects.Forks: ALL - {DECLARED, STEP},
+    broken_effects.ExitsAtOnce: ALL - {DECLARED, STEP},
 }
 """The checks that each method must fail; it must pass all others."""
 
