@@ -132,7 +132,8 @@ class PaPi(ConfidenceState[PaPiHparams]):
         target = self.target(batch.index).lerp(softmax(inside[0]), 1 - self.phi)
         self.renew(batch.index, target)
         classified = soft_cross_entropy(log_softmax(logits[0]), target).mean()
-        log_probs = log_softmax(embeddings[2:] @ prototypes.T / hparams.temperature)
+        similarity = embeddings[2:].flatten(0, 1) @ prototypes.T / hparams.temperature
+        log_probs = log_softmax(similarity).unflatten(0, (2, -1))  # [2, B, C]
         aligned = alignment(log_probs, target, partners, share).mean(-1).sum()
         return Step(classified + self.alignment_weight * aligned, target.argmax(-1))
 

@@ -10,7 +10,7 @@ from pllbench.reports.leaderboard import Leaderboard, Line
 from pllbench.reports.report import TextCell, TextRow, TextTable, plain_headers, report_table
 from pllbench.reports.settings import tabulate_settings
 from pllbench.reports.styles import settings_in
-from pllbench.reports.table import MISSING, Cell, Column, format_q
+from pllbench.reports.table import MISSING, Cell, Column, Row, format_q
 from pllbench.reports.wins import PairedOutcome, format_wins
 from pllbench.results.metrics import quantity_of
 from pllbench.results.records import Record
@@ -67,10 +67,10 @@ class Chapters:
         self.signs: dict[tuple[str, Column], Counter[int]] = defaultdict(Counter)
         for outcome in found:
             self.signs[outcome.key, outcome.column][outcome.sign] += 1
-        self.means: dict[Column, list[float]] = defaultdict(list)
+        self.means: dict[tuple[Column, str], list[float]] = defaultdict(list)
         for row, cell in board.table.cells:
             if cell.competes and not row.reference and cell.printed_mean is not None:
-                self.means[cell.column].append(cell.printed_mean)
+                self.means[cell.column, row.budget].append(cell.printed_mean)
 
     def of_datasets(self) -> tuple[Chapter, ...]:
         """A chapter for each data set."""
@@ -127,7 +127,8 @@ class Chapters:
 
     def _result(self, line: Line, column: Column, cell: Cell) -> TextRow:
         seconds = [self.records[run_id].provenance.seconds for run_id in cell.run_ids]
-        means, rank = self.means[column], ""
+        row, rank = line.rows[column.block_key], ""
+        means = self.means[column, row.budget]
         if cell.competes and not line.reference and cell.printed_mean is not None:
             rank = f"{1 + sum(mean > cell.printed_mean for mean in means)} of {len(means)}"
         texts = (
@@ -141,7 +142,7 @@ class Chapters:
                 TextCell(column.data_title),
                 TextCell("" if line.reference else column.candidates or ""),
                 TextCell("" if line.reference else format_q(column.q)),
-                TextCell(", ".join(settings_in(line.rows[column.block_key].label)[1])),
+                TextCell(_differences(row)),
                 TextCell(cell.number, cell.mark, cell.note),
                 *map(TextCell, texts),
             )
@@ -162,6 +163,12 @@ class Chapters:
             test = f"(Nemenyi, 5 %, {len(ranks.average)} methods, N = {ranks.num_blocks} data sets)"
             facts.append(("Not told apart from", f"{', '.join(same) or 'none'} {test}"))
         return tuple(facts)
+
+
+def _differences(row: Row) -> str:
+    """What differs from the protocol; of settings that were searched, that they were."""
+    settings = settings_in(row.untuned_label or row.label)[1]
+    return ", ".join([*settings, *(["tuned"] if row.budget else [])])
 
 
 def _dataset_facts(name: str, runs: Sequence[Record]) -> tuple[tuple[str, str], ...]:

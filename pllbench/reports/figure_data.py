@@ -54,6 +54,7 @@ def figure_data(
     ]
     sizes = sorted({len(cell.values) for _, _, cell in cells if len(cell.values) > 1})
     sets: dict[tuple[str, ...], int] = {}
+    budgets = list(dict.fromkeys(("", *board.table.budgets)))  # a reference has none
     return {
         "rule": board.table.select,
         "lines": _lines(board),
@@ -69,6 +70,7 @@ def figure_data(
                 "runs": list(cell.run_ids),
                 "sets": sets.setdefault(cell.digests, len(sets)),
                 "complete": cell.complete,
+                "budget": budgets.index(board.lines[i].rows[cell.column.block_key].budget),
             }
             for i, j, cell in cells
         ],

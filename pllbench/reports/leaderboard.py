@@ -96,9 +96,10 @@ def build_leaderboard(
     """
     seconds = {record.run_id: record.provenance.seconds for record in records}
     methods = {record.run_id: record.spec.method for record in records}
-    datasets = datasets_to_rank(table)
+    budget = min(table.budgets, default="")  # that of default settings, where some row has them
+    datasets = datasets_to_rank(table, budget)
     try:
-        ranked = rank_lines(table, datasets)
+        ranked = rank_lines(table, datasets, budget)
     except ValueError:  # too few lines are complete
         ranked = None
     placed = places(ranked.ranks) if ranked else {}
@@ -106,6 +107,8 @@ def build_leaderboard(
     for key, rows in table.lines().items():
         first = next(iter(rows.values()))
         leader = ranked.shared.get(key, key) if ranked else key
+        timed = [row for row in map(rows.get, datasets) if row]
+        timed = [row for row in timed if row.reference or row.budget == budget]
         runs = (run_id for row in rows.values() for c in row.cells if c for run_id in c.run_ids)
         method = next((methods[run_id] for run_id in runs), "")
         lines.append(
@@ -117,7 +120,7 @@ def build_leaderboard(
                 facts=facts.get(method, MethodFacts()),
                 rows=rows,
                 place=placed.get(leader),
-                seconds=_seconds([rows.get(name) for name in datasets], seconds),
+                seconds=_seconds(timed, seconds) if len(timed) == len(datasets) else None,
             )
         )
 
@@ -126,12 +129,16 @@ def build_leaderboard(
 
     ordered = tuple(sorted(lines, key=order))
     titles = {block.key: block.title for block in table.blocks}
-    return Leaderboard(table, ordered, ranked, _notes(ranked, ordered, titles))
+    notes = _notes(ranked, ordered, titles)
+    if len(table.budgets) > 1:
+        which = f"tuned, {budget}" if budget else "with default settings"
+        notes += (f"Ranked here: rows {which}; pllbench table --tests ranks every budget.",)
+    return Leaderboard(table, ordered, ranked, notes)
 
 
-def _seconds(rows: Sequence[Row | None], seconds: Mapping[str, float]) -> float | None:
-    """Mean over data sets of the mean over runs; None where one has none."""
-    runs = [[i for c in row.cells if c for i in c.run_ids] if row else [] for row in rows]
+def _seconds(rows: Sequence[Row], seconds: Mapping[str, float]) -> float | None:
+    """Mean over data sets, a row each, of the mean over runs; None where one has none."""
+    runs = [[i for c in row.cells if c for i in c.run_ids] for row in rows]
     if not runs or not all(runs):
         return None
     return fmean(fmean(seconds[run_id] for run_id in ids) for ids in runs)

@@ -28,8 +28,12 @@ class RankedLines:
     left_out: Sequence[str]
 
 
-def rank_lines(table: Table, datasets: Collection[str] | None = None) -> RankedLines:
+def rank_lines(
+    table: Table, datasets: Collection[str] | None = None, budget: str | None = None
+) -> RankedLines:
     """Ranks of the lines over the data sets of `table`, or over some of them.
+
+    With a `budget`, rows of any other take no part.
 
     The columns of a data set are averaged first, since its noise rates are no independent blocks.
     Lines that lack a run anywhere, or have other candidate sets, are left out. Lines that share all
@@ -39,7 +43,7 @@ def rank_lines(table: Table, datasets: Collection[str] | None = None) -> RankedL
         ValueError: fewer than two lines are complete.
     """
     blocks = [b for b in table.blocks if b.columns and (datasets is None or b.key in datasets)]
-    lines = _rivals(table, blocks)
+    lines = _rivals(table, blocks, budget)
     scores = {key: [_score(b, rows.get(b.key)) for b in blocks] for key, rows in lines.items()}
     complete = {
         key: [value for value in values if value is not None]
@@ -59,8 +63,10 @@ def rank_lines(table: Table, datasets: Collection[str] | None = None) -> RankedL
     )
 
 
-def datasets_to_rank(table: Table) -> list[str]:
-    """The data sets over which ranks say most, where not all lines have run on all.
+def datasets_to_rank(table: Table, budget: str | None = None) -> list[str]:
+    """Keys of the blocks over which ranks say most, where not all lines have run on all.
+
+    With a `budget`, rows of any other take no part.
 
     Of the sets of data sets on which some line is complete, that which gives Friedman's test most
     degrees of freedom, (lines - 1)(data sets - 1); of equally many, that with most lines.
@@ -68,7 +74,7 @@ def datasets_to_rank(table: Table) -> list[str]:
     blocks = [block for block in table.blocks if block.columns]
     complete = [
         frozenset(b.key for b in blocks if _score(b, rows.get(b.key)) is not None)
-        for rows in _rivals(table, blocks).values()
+        for rows in _rivals(table, blocks, budget).values()
     ]
 
     def merit(datasets: frozenset[str]) -> tuple[int, int, list[str]]:
@@ -85,11 +91,15 @@ def line_label(rows: Mapping[str, Row]) -> str:
     return common_label(first.name, (row.label for row in rows.values()))
 
 
-def _rivals(table: Table, blocks: Sequence[Block]) -> dict[str, dict[str, Row]]:
-    """The lines of some blocks that are no references."""
+def _rivals(table: Table, blocks: Sequence[Block], budget: str | None) -> dict[str, dict[str, Row]]:
+    """The lines of some blocks that are no references, of one budget or all."""
+
+    def competes(row: Row) -> bool:
+        return not row.reference and budget in (None, row.budget)
+
     here = {block.key for block in blocks}
     lines = {
-        key: {name: row for name, row in rows.items() if name in here and not row.reference}
+        key: {name: row for name, row in rows.items() if name in here and competes(row)}
         for key, rows in table.lines().items()
     }
     return {key: rows for key, rows in lines.items() if rows}

@@ -33,14 +33,14 @@ class PairedOutcome:
 def outcomes(table: Table) -> Iterator[PairedOutcome]:
     """Every pair of lines, in both directions, in every column in which they are paired.
 
-    Cells without all their runs, and references, take no part.
+    Rows of one budget are paired. Cells without all their runs, and references, take no part.
     """
     paired: dict[object, list[tuple[str, Cell]]] = defaultdict(list)
     for key, rows in table.lines().items():
         for row in rows.values():
             for cell in row.cells if not row.reference else ():
                 if cell and cell.complete and len(cell.values) > 1:
-                    paired[cell.column, cell.seeds, cell.digests].append((key, cell))
+                    paired[cell.column, cell.seeds, cell.digests, row.budget].append((key, cell))
     for cells in paired.values():
         keys = [key for key, _ in cells]
         signs = _signs(np.array([cell.values for _, cell in cells]))

@@ -47,7 +47,7 @@ def test_a_program_reads_record_and_curves(results: Path) -> None:
         part: stored[part] for part in ("spec", "result", "provenance")
     }
     assert (facts["run_id"], facts["path"], facts["state"]) == (RUN, str(path), "done")
-    assert facts["curves"]["accuracy"] == [0.8, 0.8, 0.8]
+    assert facts["curves"]["accuracy"] == pytest.approx([0.8, 0.8, 0.8])
     assert facts["others"] == []
 
 

@@ -58,7 +58,7 @@ def test_all_records_show_each_imbalance_apart(results: Path) -> None:
             ("--metric", "few,many", "--tests", "cc"),
             "--metric few,many: one metric with --tests or --select all",
         ),
-        (("--metric", "few", "--compare", "paper"), "--metric few: not with --compare"),
+        (("--metric", "few", "--compare", "paper"), "--metric few: not with --compare paper"),
         (
             ("--metric", "few", "--imbalance", "1"),
             "--metric few: no run here has a value of it; it needs long-tailed training rows",

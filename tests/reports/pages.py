@@ -1,10 +1,14 @@
 """Records that pages are made of, and their pages."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from urllib.parse import quote
 
 import numpy as np
 
+from pllbench.budget import Budget, TuningSpec
+from pllbench.data.catalogue import DATASETS
 from pllbench.grid.plan import PlannedRun
 from pllbench.registry import MethodFacts
 from pllbench.reports.aggregate import build_table
@@ -51,14 +55,46 @@ def example_runs() -> list[Record]:
     return [timed(run, 10.0 + place) for place, run in enumerate(runs)]
 
 
-def hostile_runs() -> list[Record]:
-    """Methods with hostile names on two data sets."""
-    return [
-        run
-        for i, name in enumerate(HOSTILE)
-        for dataset, q in (("digits", 0.3), ("lost", None))
-        for run in make_records([80 + i, 81 + 2 * i], method=name, dataset=dataset, q=q)
-    ]
+def tuned_runs() -> list[Record]:
+    """Two methods on two data sets, each with default settings and with such as a search found."""
+    tuning = TuningSpec(budget=Budget(trials=(20,), space="01234567"), own_space="01234567")
+    runs = []
+    for dataset, q in (("digits", 0.3), ("lost", None)):
+        for level, method in ((70, "cc"), (71, "rc")):
+            runs += make_records([level, level + 1], method=method, dataset=dataset, q=q)
+            found = {"method": method, "dataset": dataset, "q": q, "tuning": tuning}
+            runs += make_records([level + 9, level + 10], **found)
+    return runs
+
+
+def hostile_page() -> Page:
+    """Methods, data sets, settings, machines, failures and a benchmark with hostile names."""
+    runs = []
+    for i, name in enumerate(HOSTILE):
+        for dataset in ("digits", "lost", HOSTILE[(i + 1) % 2]):
+            found = make_records([80 + i, 81 + 2 * i], method=name, hparams={name: name})
+            changed = {"dataset": dataset, "kind": None if dataset in DATASETS else "tabular"}
+            where = {"host": name, "versions": {name: name}, "commit": name, "device": name}
+            runs += [
+                run.model_copy(
+                    update={
+                        "spec": run.spec.model_copy(update=changed),
+                        "provenance": run.provenance.model_copy(update=where),
+                    }
+                )
+                for run in found
+            ]
+    table = build_table(runs, PROTOCOL)
+    source = PageSource(
+        table=replace(table, title=HOSTILE[0], notes=(*table.notes, *HOSTILE)),
+        records=runs,
+        facts={name: MethodFacts(name, 2020, name) for name in HOSTILE},
+        addresses={run.run_id: quote(f"records/{run.spec.dataset}") for run in runs},
+        curves=curves_of(runs),
+        failures={str(i): (name, name) for i, name in enumerate(HOSTILE)},
+        uncounted=HOSTILE,
+    )
+    return build_page(source)
 
 
 def many_runs(methods: int = 40, datasets: Sequence[str] = ()) -> list[Record]:

@@ -3,7 +3,7 @@
 from pllbench.reports.page import Page
 from tests.factories import make_records
 from tests.reports.examples import texts
-from tests.reports.pages import example_runs, page_of, partial_page
+from tests.reports.pages import example_runs, page_of, partial_page, tuned_runs
 
 
 def facts(page: Page, title: str) -> dict[str, str]:
@@ -88,6 +88,27 @@ def test_data_sets_of_one_title_are_two_chapters() -> None:
     [cc] = [chapter for chapter in page.lines if chapter.title == "CC"]
     assert [cc.links[i, 0] for i in range(3)] == [f"#{anchor}" for anchor in titles]
     assert [chapter.columns for chapter in page.datasets] == [(0,), (1,), (2,)]
+
+
+def test_rows_of_another_budget_are_neither_ranked_nor_paired_with_default_settings() -> None:
+    page = page_of(tuned_runs())
+    rows = {row.cells[0].text.partition(",")[0]: row for row in page.leaderboard.rows}
+    places = {label: row.cells[1].text for label, row in rows.items()}
+    assert places == {
+        "RC": "1.00",
+        "CC": "2.00",
+        "RC (tuned: 20 trials": "",
+        "CC (tuned: 20 trials": "",
+    }
+    assert page.leaderboard.notes[-1] == (
+        "Ranked here: rows with default settings; pllbench table --tests ranks every budget."
+    )
+    assert {row.cells[1].text for row in page.wins.rows} == {"2/0/0", "0/0/2"}
+    [tuned] = [chapter for chapter in page.lines if chapter.title.startswith("RC (tuned")]
+    assert [texts(row)[3:6] for row in tuned.tables[0].rows] == [
+        ("tuned", "80.50 ± 0.71", "1 of 2"),
+        ("tuned", "80.50 ± 0.71", "1 of 2"),
+    ]
 
 
 def test_what_is_missing_has_tables() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor
-from torch.distributions import Dirichlet
+from torch.distributions import Gamma
 
 from pllbench_methods.shared.losses import soft_cross_entropy
 from pllbench_methods.shared.softmax import log_softmax
@@ -30,9 +30,13 @@ def draw_larger_share(alpha: float, device: torch.device) -> Tensor | float:
 
 
 def _share(alpha: float, device: torch.device) -> Tensor:
-    """In float64, so that it and the rest sum to 1 exactly."""
-    concentration = torch.full((2,), alpha, device=device)
-    return Dirichlet(concentration, validate_args=False).sample()[0].double()
+    """A Beta as the share of two gammas, in float64, so that it and the rest sum to 1 exactly."""
+    concentration = torch.full((2,), alpha, device=device, dtype=torch.float64)
+    first, second = Gamma(
+        concentration, torch.ones_like(concentration), validate_args=False
+    ).sample()
+    share: Tensor = first / (first + second)
+    return share
 
 
 def _as_number(share: Tensor) -> Tensor | float:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pllbench.reports.page import Page
-from tests.reports.pages import example_runs, hostile_runs, many_runs, page_of, write_page
+from tests.reports.pages import example_runs, hostile_page, many_runs, page_of, write_page
 
 if TYPE_CHECKING:
     from tests.browser import Browser
@@ -78,8 +78,8 @@ def path(page: Page, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A page about methods with hostile names."""
-    return write_page(page_of(hostile_runs()), tmp_path_factory.mktemp("hostile"))
+    """A page on which all that has a name has a hostile one."""
+    return write_page(hostile_page(), tmp_path_factory.mktemp("hostile"))
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import pytest
 from pllbench.data.catalogue import DATASETS
 from pllbench.reports.formats.html import to_html
 from pllbench.reports.page import Page
-from tests.reports.pages import HOSTILE, hostile_runs, many_runs, page_of
+from tests.reports.pages import HOSTILE, hostile_page, many_runs, page_of
 
 
 def text_of(fragment: str) -> str:
@@ -65,7 +65,7 @@ def test_numbers_of_the_figures_are_those_of_the_page(page: Page, source: str) -
 
 
 def test_hostile_names_are_text() -> None:
-    source = to_html(page_of(hostile_runs()))
+    source = to_html(hostile_page())
     assert len(re.findall("<script", source)) == len(re.findall("</script>", source)) == 2
     assert "<img" not in source
     assert "<svg onload" not in source

@@ -11,7 +11,7 @@ from pllbench.reports.paired_tests import paired_tests
 from pllbench.reports.table import format_difference
 from tests.browser import Browser, needs_chromium
 from tests.factories import PROTOCOL
-from tests.reports.pages import example_runs
+from tests.reports.pages import example_runs, page_of, tuned_runs, write_page
 
 pytestmark = [needs_chromium, pytest.mark.slow]
 
@@ -110,8 +110,20 @@ def test_every_figure_is_drawn_and_named(browser: Browser, path: Path) -> None:
         for svg in drawings:
             assert svg.get_attribute("role") == "img"
             assert len(svg.get_attribute("aria-label") or "") > 40
+    [curve] = browser.all("#dataset-lost figure[data-figure=curves] svg[role=img]")
+    said = curve.get_attribute("aria-label") or ""
+    assert "Test accuracy (%) at the end: PRODEN 5" in said
     assert len(browser.all("figure[data-figure=ranks] .drawing .marker")) == 3
     assert "NaN" not in browser.run("return document.querySelector('main').innerHTML")
+
+
+def test_rows_of_another_budget_are_not_compared(browser: Browser, tmp_path: Path) -> None:
+    browser.open(write_page(page_of(tuned_runs()), tmp_path), "#dataset-lost?against=method-cc")
+    found = browser.run(
+        "return [...document.querySelectorAll('#dataset-lost figure + .table tbody tr')]"
+        ".map(row => row.cells[1].textContent)"
+    )
+    assert sorted(found) == ["+1.00 [+1.00, +1.00]", "other budget", "other budget"]
 
 
 def test_axes_have_three_ticks_also_where_times_hardly_differ(browser: Browser, path: Path) -> None:

@@ -56,7 +56,12 @@ def test_hostile_names_are_text(browser: Browser, hostile: Path) -> None:
         "return [...document.querySelectorAll('#ranking tbody th')].map(th => th.textContent)"
     )
     assert set(printed) == {" ".join(name.split()) for name in HOSTILE}
-    assert len(browser.all("main script, main img, main [onload], main [onerror]")) == 0
+    made = "script, img, iframe, [onload], [onerror], main svg:not(figure svg)"
+    assert [one.tag_name for one in browser.all(f"body :is({made})")] == ["script", "script"]
+    for part in ("#dataset-script-window-hacked-1-script", "#provenance"):
+        browser.open(hostile, part)
+        assert HOSTILE[0] in browser.find("main").text
+        assert browser.run("return window.hacked") is None
     browser.open(hostile, "#leaderboard?find=%3Cscript%3E&against=%22%3E%3Cscript%3E")
     assert browser.shown(LABELS) == [HOSTILE[0]]
     assert browser.run("return document.documentElement.scrollWidth <= innerWidth")

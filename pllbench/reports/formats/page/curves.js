@@ -49,6 +49,11 @@ function curvePanel(found, name, column, { width, title }) {
     known.filter((_, n) => look[1] && n % every === start).forEach((point) => inside.append(marker(look, X(point.x), Y(point.mean))));
   });
   node.append(inside);
+  const lasts = series.map((one) => {
+    const end = one.slice(0, -1).findLast((point) => point.mean !== null);
+    return end ? `${data.lines[one.at(-1).i].label} ${end.mean.toFixed(2)}` : "";
+  });
+  node.dataset.numbers = `${CURVES[name]} at the end: ${lasts.filter(Boolean).join(", ")}.`;
   return node;
 }
 

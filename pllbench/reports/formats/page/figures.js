@@ -35,8 +35,9 @@ function drawFigure(figure) {
   drawing.replaceChildren(...FIGURES[figure.dataset.figure](figure, width));
   const caption = figure.querySelector("figcaption").textContent;
   for (const node of drawing.querySelectorAll(":scope > svg")) {
-    const title = node.querySelector(".title")?.textContent;
-    const label = [title, caption, "The numbers are in the tables."].filter(Boolean).join(". ");
+    const title = node.querySelector(".title")?.textContent.concat(".");
+    const numbers = node.dataset.numbers ?? "The numbers are in the tables.";
+    const label = [title, caption, numbers].filter(Boolean).join(" ");
     node.setAttribute("aria-label", label);
   }
 }

@@ -15,6 +15,7 @@ function std(values) {
 /** Difference of two cells over their seeds with its 95 % interval, or a note why there is none. */
 function difference(ours, theirs) {
   if (!ours || !theirs) return { note: "no runs of the chosen method" };
+  if (ours.budget !== theirs.budget) return { note: "other budget" };
   if (!ours.complete || !theirs.complete) return { note: "runs are missing" };
   if (ours.sets !== theirs.sets) return { note: "other candidate sets" };
   if (`${ours.seeds}` !== `${theirs.seeds}`) return { note: "other seeds" };
