@@ -15,12 +15,13 @@ from pathlib import Path
 from statistics import fmean
 
 from pllbench import api
+from pllbench.budget import Criterion
 from pllbench.grid.protocol import default_protocol
-from pllbench.reports.choice import Choice, choose_methods
+from pllbench.reports.choice import ChosenEntry, choose_methods
 from pllbench.reports.groups import RunGroup, recorded_groups
 from pllbench.reports.table import dataset_title
 from pllbench.results.curves import Curves
-from pllbench.results.metrics import CRITERIA, Criterion, printed_metric
+from pllbench.results.metrics import CRITERIA, printed_metric
 
 Column = tuple[str, float | None]
 """Data set and q."""
@@ -51,7 +52,7 @@ def judge(
     groups: Sequence[RunGroup], columns: Mapping[str, Curves], criterion: Criterion
 ) -> dict[Column, Judged]:
     """The choice of each data set and q, beside the best one."""
-    found: dict[Column, list[tuple[Choice, float]]] = defaultdict(list)
+    found: dict[Column, list[tuple[ChosenEntry, float]]] = defaultdict(list)
     for choice in choose_methods(groups, columns, criterion):
         curves = [columns[run_id]["accuracy"] for run_id in choice.run_ids]
         accuracy = 100 * fmean(float(curve[choice.epoch - 1]) for curve in curves)

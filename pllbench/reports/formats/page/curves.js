@@ -53,7 +53,7 @@ function curvePanel(found, name, column, { width, title }) {
     const end = one.slice(0, -1).findLast((point) => point.mean !== null);
     return end ? `${data.lines[one.at(-1).i].label} ${end.mean.toFixed(2)}` : "";
   });
-  node.dataset.numbers = `${CURVES[name]} at the end: ${lasts.filter(Boolean).join(", ")}.`;
+  node.dataset.numbers = `${y.label} at the end: ${lasts.filter(Boolean).join(", ")}.`;
   return node;
 }
 
