@@ -148,10 +148,14 @@ class Results:
         wanted.require_known(record.spec for record in self.records)
         allowed = tuple(one for one in self.stored if wanted.allows(one.record.spec))
         if self.stored and not allowed:
-            nearest = wanted.nearest(self.records)
-            hint = f"; {nearest} is there" if nearest else ""
+            hint = self._nearest(wanted)
             raise ValueError(f"none of the {len(self.stored)} runs here meets the selection{hint}")
         return replace(self, stored=allowed, selection=selection)
+
+    def _nearest(self, wanted: Filter) -> str:
+        """Clause of a message: which records come nearest to what is wanted, if any do."""
+        nearest = wanted.nearest(self.records)
+        return f"; {nearest} is there" if nearest else ""
 
     @cached_property
     def protocol(self) -> Protocol:
@@ -221,7 +225,7 @@ class Results:
         if self.planned is not None and not self.finished:
             raise ValueError(
                 f"{self._where}: none of the {len(self.planned)} runs of this selection is done "
-                f"({len(self.records)} other records)"
+                f"({len(self.records)} other records){self._nearest(Filter(self.selection))}"
             )
 
     def rules(self, metric: Metric = DEFAULT_METRIC) -> Report:

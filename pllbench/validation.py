@@ -140,6 +140,12 @@ def _models(annotation: object) -> Iterator[type[BaseModel]]:
         yield from _models(part)
 
 
+def visible_line(text: str) -> str:
+    """`text` in one line, without the control characters that terminals obey."""
+    visible = "".join(letter if letter.isprintable() else " " for letter in text)
+    return " ".join(visible.split())
+
+
 def folder_name_problem(name: str) -> str | None:
     """Why no folder can have this name on every file system, or None: records lie below it."""
     if not re.fullmatch(r"[\w.-]+", name) or name.endswith("."):

@@ -27,7 +27,10 @@ from pllbench.runner.job import Job, RunOptions, execute
 from pllbench.runner.progress import Observer
 from pllbench.runner.ray_engine import RayEngine, _RemoteRun
 from pllbench.runner.run_grid import run_grid
+from pllbench.tuning.tune import run_tuning
 from tests.factories import make_jobs, plan_lost
+from tests.inline_engine import InlineEngine
+from tests.tuning.helpers import on_lost
 
 NODE = {"num_cpus": 1, "object_store_memory": 100 * 2**20}
 QUICK_TO_NOTICE = {"health_check_period_ms": 300, "health_check_failure_threshold": 5}
@@ -145,12 +148,24 @@ def fail(folder: Path, address: str) -> dict[str, object]:
     return outcomes
 
 
+def searches_alike(folder: Path, engine: RayEngine) -> bool:
+    """Whether trials that pause on a cluster and go on there end as those that do so here."""
+    wanted = on_lost("cc", "rc", trials=6)
+    options = RunOptions(folder / "searched", folder, "cpu")
+    there = run_tuning(wanted, engine, options)
+    here = run_tuning(wanted, InlineEngine(), replace(options, results=folder / "searched here"))
+    return [len(trials) for trials in there.trials.values()] == [6, 6] and (
+        there.trials == here.trials
+    )
+
+
 def stop(folder: Path) -> dict[str, object]:
     """A run that is stopped and goes on here; without an address, Ray is started for it."""
     [job] = make_jobs(folder, plan_lost("slow", epochs=300))
     job = replace(job, checkpoint=folder / "work" / "checkpoint.pt")
     engine = RayEngine(device="cpu", jobs=1)
     try:
+        searched = searches_alike(folder, engine)
         for event in engine.run(iter([job])):
             if isinstance(event, EpochEnded):
                 engine.stop()
@@ -160,6 +175,7 @@ def stop(folder: Path) -> dict[str, object]:
         resumed, _ = execute(job)
         straight, _ = execute(replace(job, checkpoint=None))
     return {
+        "searched": searched,
         "last_event": type(event).__name__,
         "resumed_from": resumed.provenance.resumed_from,
         "equal": resumed.result == straight.result,

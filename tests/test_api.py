@@ -73,6 +73,14 @@ def test_a_filter_that_finds_nothing_names_the_nearest_runs(tmp_path: Path) -> N
         api.load(tmp_path, selection=wanted)
 
 
+def test_a_plan_of_which_nothing_is_done_names_the_nearest_runs(tmp_path: Path) -> None:
+    store(tmp_path, [make_record(make_spec("cc", train={"epochs": 5}), 90)])
+    wanted = Selection(methods=("cc",), datasets=("digits",), q=(0.3,), seeds=(0,))
+    message = r"\(1 other records\); CC \(epochs=5\) on digits uniform q=0.3 is there$"
+    with pytest.raises(ValueError, match=message):
+        api.load(tmp_path, selection=wanted).table()
+
+
 def test_a_planned_selection_shows_all_seeds_that_are_there(tmp_path: Path) -> None:
     store(tmp_path, make_records([90, 91, 92, 93, 94]))
     wanted = Selection(methods=("cc",), datasets=("digits",), q=(0.3,))

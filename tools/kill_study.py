@@ -156,10 +156,11 @@ def show(rounds: list[Round], seconds: float) -> None:
     print("# Searches killed at random moments and resumed\n")
     expected, kills = len(METHODS) * TRIALS, sum(one.kills for one in rounds)
     equal = sum(not one.differences for one in rounds)
+    studies = f"{len(rounds)} {'study' if len(rounds) == 1 else 'studies'}"
     text = f"""`python tools/kill_study.py`: `pllbench tune` of {", ".join(METHODS)} on digits,
     q = 0.5, 18 epochs, {TRIALS} trials each, was killed {kills} times and started again, in
-    {len(rounds)} studies of {expected} trials. Journal, records, columns and chosen settings of
-    {equal} of {len(rounds)} studies are equal to those of a study that nobody disturbed."""
+    {studies} of {expected} trials. Journal, records, columns and chosen settings of {equal} of
+    {studies} are equal to those of a study that nobody disturbed."""
     print(textwrap.fill(" ".join(text.split()), 100, break_on_hyphens=False), end="\n\n")
     print("| trials' seed | kills | trials | records | other than undisturbed |")
     print("| --: | --: | --: | --: | :-- |")

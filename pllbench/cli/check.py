@@ -10,6 +10,7 @@ import typer
 from pllbench.cli.console import FAILED
 from pllbench.cli.parsing import names
 from pllbench.cli.selection import DataDir, ResultsDir
+from pllbench.validation import visible_line
 
 if TYPE_CHECKING:
     from pllbench.method import Method
@@ -59,7 +60,7 @@ def check(
             one.run()
         except AssertionError as error:
             failed += 1
-            console.write(f"FAILED  {one.name}: {' '.join(str(error).split())}\n")
+            console.write(f"FAILED  {one.name}: {visible_line(str(error))}\n")
         else:
             console.write(f"ok      {one.name}\n")
     console.write(f"{method}: {f'{failed} checks failed' if failed else 'conforms'}\n")

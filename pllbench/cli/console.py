@@ -14,6 +14,8 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from pllbench.validation import visible_line
+
 if TYPE_CHECKING:
     from pllbench.reports.report import Report
 
@@ -99,7 +101,7 @@ def write(text: str | bytes, output: Path | None = None) -> None:
 def print_error(message: str) -> None:
     """Write one line to standard error."""
     try:
-        sys.stderr.write(f"pllbench: {' '.join(message.split())}\n")
+        sys.stderr.write(f"pllbench: {visible_line(message)}\n")
         sys.stderr.flush()
     except BrokenPipeError:
         silence(sys.stderr)

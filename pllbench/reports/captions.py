@@ -86,7 +86,8 @@ def caption(blocks: Sequence[Block], groups: Sequence[RunGroup], shown: Shown) -
         notes += [f"From true labels, so one result for all q, not ranked: {listed}."]
     apart = dict.fromkeys(row.label for row in rows for cell in row.cells if cell and cell.apart)
     if apart:
-        notes += [f"On other splits or candidate sets, so not ranked: {', '.join(apart)}."]
+        listed = ", ".join(apart).removesuffix(".")
+        notes += [f"On other splits or candidate sets, so not ranked: {listed}."]
     if len({group.budget for group in groups}) > 1:
         notes += [_MIXED_BUDGETS if shown.mixed_budgets else _BUDGETS]
     if any(cell.note == _NO_HOLDOUT for cell in cells):
@@ -148,7 +149,8 @@ def _seed_note(groups: Sequence[RunGroup]) -> str:
         return f"{varies.capitalize()} and initialisation vary with the seed."
     if len(fixing) == len(seeds):
         return f"Initialisation varies with the seed; data_seed = {numbers} fixes {fixed}."
+    listed = ", ".join(fixing).removesuffix(".")
     return (
         f"{varies.capitalize()} and initialisation vary with the seed; "
-        f"data_seed = {numbers} fixes {fixed} of {', '.join(fixing)}."
+        f"data_seed = {numbers} fixes {fixed} of {listed}."
     )

@@ -218,7 +218,7 @@ class Row:
         grey: printed on grey, where the format can.
         budget: rows are ranked within one; empty for default settings, and for all rows where
             budgets are mixed.
-        untuned_label: of the row with the settings of the protocol, where these were tuned.
+        untuned_label: its label without what a search was given; else its label.
     """
 
     name: str
@@ -343,13 +343,19 @@ class Table:
 
         Where it has several, what all rows of a budget were given is not said in each label again.
         """
-        several, blocks = len(self.budgets) > 1, []
-        for block in self.blocks:
-            rows = [row for row in block.rows if row.reference or row.budget == budget]
-            if several and len({row.untuned_label for row in rows}) == len(rows):
-                rows = [replace(row, label=row.untuned_label or row.label) for row in rows]
-            blocks += [replace(block, rows=tuple(rows))] if rows else []
-        return replace(self, blocks=tuple(blocks))
+        found = [
+            replace(b, rows=tuple(r for r in b.rows if r.reference or r.budget == budget))
+            for b in self.blocks
+        ]
+        short = len(self.budgets) > 1 and all(
+            len({row.untuned_label for row in block.rows}) == len(block.rows) for block in found
+        )
+        if short:
+            found = [
+                replace(b, rows=tuple(replace(r, label=r.untuned_label) for r in b.rows))
+                for b in found
+            ]
+        return replace(self, blocks=tuple(block for block in found if block.rows))
 
     def lines(self) -> dict[str, dict[str, Row]]:
         """Rows by their key, then by that of their block; in printed order.

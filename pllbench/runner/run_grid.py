@@ -29,7 +29,7 @@ from pllbench.runner.progress import Observer
 from pllbench.runner.stale import DoneRuns
 from pllbench.training.checkpoints import Checkpoints
 from pllbench.training.task import require_fit
-from pllbench.validation import FieldError
+from pllbench.validation import FieldError, visible_line
 
 RETRY_SECONDS = 0.5
 """How often the runs that another process works on are looked at."""
@@ -310,7 +310,7 @@ class _Grid:
         self.observer.paused(run, num_epochs(curves))
 
     def _fail(self, run: PlannedRun, workspace: Workspace, reason: str, details: str) -> None:
-        line = " ".join(reason.split())[:MAX_REASON]
+        line = visible_line(reason)[:MAX_REASON]
         try:
             workspace.fail(f"{line}\n\n{details}")
         except OSError as error:

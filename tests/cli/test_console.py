@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from pllbench.results.records import read_records
+from tests.commands import refused
 
 RUN = "run --methods cc --datasets digits --q 0.3 --seeds 2 --epochs 1 --jobs 1 --results"
 
@@ -51,3 +52,8 @@ def test_an_ascii_terminal_gets_its_table_and_files_are_utf8(
     command = f"PLL table --results RESULTS --format markdown --output {shlex.quote(str(file))}"
     assert shell(command, grid_results, **ascii_only).returncode == 0
     assert "±" in file.read_text("utf-8")
+
+
+def test_control_characters_of_a_name_reach_no_terminal() -> None:
+    message = refused("data", "./no\x1b[31m\x07such\r.npz")
+    assert message.startswith("no [31m such .npz: its name must be letters")

@@ -46,6 +46,11 @@ def test_a_commands_own_option_is_no_selection() -> None:
         (["--datasets", "digits"], {"datasets": ("digits",)}),
         (["--q", "0.1,0.10,0.3"], {"q": (0.1, 0.1, 0.3)}),
         (["--seeds", "2"], {"seeds": (0, 1)}),
+        # Repeated flags add up.
+        (["--methods", "rc", "--methods", "cc"], {"methods": ("rc", "cc")}),
+        (["--datasets", "digits", "--datasets", "lost"], {"datasets": ("digits", "lost")}),
+        (["--q", "0.1", "--q", "0.3"], {"q": (0.1, 0.3)}),
+        (["--seeds", "7,", "--seeds", "2,3"], {"seeds": (7, 2, 3)}),
     ],
 )
 def test_parts_of_a_selection(arguments: list[str], expected: dict[str, Any]) -> None:

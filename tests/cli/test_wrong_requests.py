@@ -148,6 +148,7 @@ WRONG = {
     # Folders and files.
     "run --methods cc --results file": "--results file: not writable (File exists); name another",
     "run --methods cc --results file/in": "--results file/in: not writable (Not a directory)",
+    "run --methods cc --results grid --results other": "--results: run writes into one folder",
     "table --results gone": "--results gone: no such folder",
     "table --results file": "--results file: no such folder",
     "table --results empty": "--results empty: no records there; is it another folder?",

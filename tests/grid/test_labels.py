@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
+from pllbench.budget import Budget, TuningSpec
 from pllbench.data.catalogue import DATASETS
 from pllbench.grid.labels import differences, printed_name, row_label
 from pllbench.grid.plan import PlannedRun, Selection, plan
@@ -73,3 +74,34 @@ def test_options_of_a_process_are_not_the_rows() -> None:
     [run] = runs(methods=("rc",), datasets=("digits",), q=(0.1,), seeds=(0,), flags=(flag,))
     assert run.spec.candidates == CandidateSpec(process="noisy", q=0.1, eta=0.2)
     assert run.label == row_label(run.spec, PROTOCOL).label == "RC"
+
+
+TUNING = TuningSpec(
+    budget=Budget(trials=(20,), space="3f2a91bc"),
+    own_space="77aa01ce",
+    hparams=("beta",),
+    train=("lr",),
+)
+FOUND = Setting(reason="found", train={"lr": 0.03}, hparams={"beta": 2.0}, tuning=TUNING)
+WORDS = "(tuned: 20 trials, covering_rate, seeds 100, space 3f2a91bc/77aa01ce)"
+
+
+def tuned_label(*further: Setting) -> str:
+    [run] = runs(methods=("lws",), q=(0.1,), seeds=(3,), flags=(FOUND, *further))
+    assert run.label == row_label(run.spec, PROTOCOL).label
+    return run.label
+
+
+def test_what_a_search_has_found_is_not_listed_and_all_else_is() -> None:
+    assert tuned_label() == f"LWS {WORDS}"
+    longer = Setting(reason="flag", train={"epochs": 100})
+    assert tuned_label(longer) == f"LWS (epochs=100) {WORDS}"
+    other = Setting(reason="flag", hparams={"num_strong": 1})
+    assert tuned_label(other) == f"LWS (num_strong=1) {WORDS}"
+
+
+def test_a_change_on_top_of_what_was_found_ends_the_finding() -> None:
+    higher = Setting(reason="flag", train={"lr": 0.05})
+    assert tuned_label(higher) == "LWS (beta=2.0, lr=0.05)"
+    other = Setting(reason="flag", hparams={"beta": 1.5})
+    assert tuned_label(other) == "LWS (beta=1.5, lr=0.03)"

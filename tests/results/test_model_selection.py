@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pllbench.results.model_selection import Select, choose
+from pllbench.results.model_selection import HoldoutCurves, Select, choose, holdout_score
 
 
 def choose_from(**curves: list[float]) -> tuple[dict[Select, float], dict[Select, int]]:
@@ -44,3 +44,18 @@ def test_without_a_hold_out_its_rules_have_no_value() -> None:
     accuracy, epoch = choose_from(accuracy=[0.5, 0.7])
     assert accuracy.keys() == {"last", "last10", "oracle"}
     assert epoch.keys() == {"oracle"}
+
+
+def test_a_score_is_the_mean_of_the_last_ten_epochs_so_far() -> None:
+    rates = np.array([*(i / 100 for i in range(20)), 0.9])
+    curves = {"accuracy": 1 - rates, "covering_rate": rates, "approximated_accuracy": rates / 2}
+    held = HoldoutCurves.of(curves)
+    assert holdout_score(held, "covering_rate", 4) == pytest.approx(0.015)  # 0, 1, 2, 3 of 100
+    assert holdout_score(held, "covering_rate", 20) == pytest.approx(0.145)  # 10 to 19
+    assert holdout_score(held, "approximated_accuracy", 20) == pytest.approx(0.0725)
+
+
+def test_a_score_is_made_of_the_hold_out_alone() -> None:
+    assert {*HoldoutCurves.__slots__} == {"covering_rate", "approximated_accuracy"}
+    with pytest.raises(KeyError):
+        HoldoutCurves.of({"accuracy": np.array([1.0])})

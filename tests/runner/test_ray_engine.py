@@ -111,6 +111,11 @@ def test_a_run_that_is_stopped_brings_its_checkpoint_back(facts: dict[str, Any])
 
 
 @pytest.mark.slow
+def test_trials_that_pause_on_a_cluster_end_as_those_that_pause_here(facts: dict[str, Any]) -> None:
+    assert facts["stop"]["searched"] is True
+
+
+@pytest.mark.slow
 def test_what_no_node_has_is_refused(facts: dict[str, Any]) -> None:
     expected = "engine ray: no node of this cluster has 1 CPU and 0.5 GPU for a run"
     assert facts["refuse"] == expected

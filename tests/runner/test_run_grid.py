@@ -52,18 +52,33 @@ def test_a_failed_run_leaves_its_reason_and_no_record_and_is_tried_again(
     assert not space.folder.exists()
 
 
-def test_a_long_reason_is_cut_on_the_screen(options: RunOptions) -> None:
-    class Wordy(InlineEngine):
-        def _events(self) -> Iterator[Event]:
-            yield RunFailed(self._given.pop(), "x" * 5000, "the whole story")
+class Wordy(InlineEngine):
+    """Its runs fail for the reason that it is made with."""
 
-    summary, _ = run_inline(plan_lost("cc"), Wordy(), options)
+    def __init__(self, reason: str) -> None:
+        super().__init__()
+        self.reason = reason
+
+    def _events(self) -> Iterator[Event]:
+        yield RunFailed(self._given.pop(), self.reason, "the whole story")
+
+
+def test_a_long_reason_is_cut_on_the_screen(options: RunOptions) -> None:
+    summary, _ = run_inline(plan_lost("cc"), Wordy("x" * 5000), options)
     [(failed, reason)] = summary.failed
     assert len(reason) == 300
     assert (
         "the whole story"
         in Workspace.for_run(options.results, failed.spec.run_id).error.read_text()
     )
+
+
+def test_control_characters_of_a_reason_reach_no_terminal(options: RunOptions) -> None:
+    summary, _ = run_inline(
+        plan_lost("cc"), Wordy("\x1b[31mred\x1b[0m,\r\x07 no \u2028 é"), options
+    )
+    [(_, reason)] = summary.failed
+    assert reason == "[31mred [0m, no é"
 
 
 def test_a_record_that_cannot_be_written_fails_its_run_alone(options: RunOptions) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ from torch import Tensor
 
 from pllbench.method import Batch, Problem, Step, TrainView
 from pllbench.spec import RunSpec
-from pllbench.training.trainer import Outcome, train
+from pllbench.training.checkpoints import Checkpoints
+from pllbench.training.trainer import Interrupted, Outcome, Progress, train
 from tests.factories import Toy, ToyHparams, make_small_task, make_toy_spec
 
 SPEC = make_toy_spec(
@@ -196,3 +198,44 @@ def test_a_method_trains_on_text(token_law: str) -> None:
     spec = make_toy_spec(dataset="cnae9", views={"scaling": "tfidf", "token_law": token_law})
     losses = run(spec).curves["loss"]
     assert losses[-1] < losses[0]
+
+
+def test_a_run_pauses_and_goes_on_as_if_it_had_not(outcome: Outcome, tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path / "checkpoint.pt", SPEC.run_id, every=100)
+    for until in (2, 2, 4):  # the second finds that it has come so far
+        with pytest.raises(Interrupted) as stopped:
+            run(checkpoints=checkpoints, until=until)
+        curves = stopped.value.curves
+        assert curves is not None
+        assert curves.keys() == outcome.curves.keys()
+        for name, column in curves.items():
+            np.testing.assert_array_equal(column, outcome.curves[name][:until])
+    ended = run(checkpoints=checkpoints, until=5)
+    assert ended.result == outcome.result
+    assert ended.resumed_from == (2, 4)
+
+
+def test_a_run_that_is_asked_to_stop_has_no_columns(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path / "checkpoint.pt", SPEC.run_id)
+    with pytest.raises(Interrupted) as stopped:
+        run(checkpoints=checkpoints, until=4, on_epoch=lambda _: False)
+    assert stopped.value.curves is None
+
+
+def progress_of(spec: RunSpec) -> list[Progress]:
+    told: list[Progress] = []
+
+    def tell(progress: Progress) -> bool:
+        told.append(progress)
+        return True
+
+    run(spec, on_epoch=tell)
+    return told
+
+
+def test_progress_tells_the_hold_outs_rates(outcome: Outcome) -> None:
+    told = progress_of(SPEC)
+    for name in ("accuracy", "covering_rate", "approximated_accuracy"):
+        assert [getattr(one, name) for one in told] == list(outcome.curves[name])
+    [only] = progress_of(make_toy_spec(train={"epochs": 1}))
+    assert (only.covering_rate, only.approximated_accuracy) == (None, None)

@@ -157,6 +157,24 @@ def test_a_study_that_is_killed_again_and_again_ends_as_a_straight_one(
     assert [r.result for r in records[0]] == [r.result for r in records[1]]
 
 
+def test_two_processes_share_a_study(options: RunOptions, tmp_path: Path) -> None:
+    wanted = on_lost("cc", "rc", trials=6)
+    alone = run(wanted, options)
+    there = replace(options, results=tmp_path / "shared")
+    context = multiprocessing.get_context("fork")
+    processes = [context.Process(target=run, args=(wanted, there)) for _ in range(2)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0, 0]
+    engine = InlineEngine()
+    assert run(wanted, there, engine).trials == alone.trials
+    assert engine.executed == []
+    added = [line for line in journal(there) if "intermediate_values" in line]
+    assert len(added) == 12, "none twice"
+
+
 def test_two_workers_find_what_one_finds(options: RunOptions, tmp_path: Path) -> None:
     wanted = on_lost("cc", "rc", trials=6)
     alone = run(wanted, options)
@@ -186,10 +204,6 @@ def test_permuted_test_labels_change_nothing_that_is_chosen(
     assert tuned.path.read_text() == straight.path.read_text()
     told = tuned.frame().drop(columns="run_ids")
     assert told.equals(straight.frame().drop(columns="run_ids"))
-
-
-def test_a_score_is_made_of_the_hold_out_alone() -> None:
-    assert HoldoutCurves.__slots__ == ("covering_rate", "approximated_accuracy")
 
 
 def test_settings_that_diverge_end_their_trial(plugin_folder: Path, tmp_path: Path) -> None:

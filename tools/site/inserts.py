@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from tools.site import commands, datasets, exported, methods, protocol
+from tools.site import commands, datasets, exported, methods, protocol, spaces
 from tools.site.places import DOCS
 
 INSERTS: Mapping[str, Callable[..., str]] = {
@@ -17,6 +17,7 @@ INSERTS: Mapping[str, Callable[..., str]] = {
     "settings": protocol.settings,
     "variants": protocol.variants,
     "defaults": protocol.defaults,
+    "spaces": spaces.spaces,
 }
 """What makes the text of an insert, by its name."""
 

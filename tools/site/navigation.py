@@ -24,13 +24,14 @@ _PYTHON = (
     "candidates",
     "networks",
 )
-_CONCEPTS = ("protocol", "runs", "results", "SCALING", "architecture")
+_CONCEPTS = ("protocol", "runs", "tuning", "results", "SCALING", "architecture")
 _RESULTS = (
     ("Reproduction of published tables", "results/REPRODUCTION.md"),
     ("Tabular data", "results/tables/tabular.md"),
     ("Ablations on tabular data", "results/tables/tabular_ablations.md"),
     ("Speed and memory", "results/speed.md"),
     ("Killed and resumed", "results/kills.md"),
+    ("Searches killed and resumed", "results/kills_tuning.md"),
 )
 
 

@@ -181,9 +181,12 @@ def _dots(block: Block, columns: Sequence[Column], title: str, styles: LineStyle
         if cell and cell.mean_std and (row.reference or cell.column in columns)
     ]
     names = [textwrap.fill(style.label, 30) for style, _ in rows]
+    heights = np.array([name.count("\n") + 1 for name in names])
+    bottoms = np.cumsum(heights)
+    places = bottoms - heights / 2
 
     def draw(axes: Axes, styles: LineStyles) -> set[str]:  # noqa: ARG001 - rows hold theirs
-        for y, (style, accuracy) in enumerate(rows):
+        for y, (style, accuracy) in zip(places, rows, strict=True):
             axes.errorbar(
                 accuracy.mean,
                 y,
@@ -194,8 +197,8 @@ def _dots(block: Block, columns: Sequence[Column], title: str, styles: LineStyle
                 capsize=2,
             )
         axes.set_title(wrap_title(title))
-        axes.set_yticks(range(len(rows)), names)
-        axes.set_ylim(len(rows) - 0.5, -0.5)
+        axes.set_yticks(places, names)
+        axes.set_ylim(bottoms[-1], 0)
         axes.set_xlabel(axis_label(metric))
         return set()  # each dot has its label beside it
 

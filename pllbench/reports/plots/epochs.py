@@ -37,8 +37,10 @@ def plot_noise_rates(table: Table, columns: CurvesById) -> Figure:
         if stack_runs(cell, columns, "class_noise") is not None
     }
     without = dict.fromkeys(row.label for row, _ in table.cells if row.label not in guessing)
-    notes = ["Lines are means over seeds, bands their sample std."]
-    notes += [f"Without pseudo labels, so not drawn: {', '.join(without)}."] if without else []
+    notes = [_band_note(table)]
+    if without:
+        listed = ", ".join(without).removesuffix(".")
+        notes += [f"Without pseudo labels, so not drawn: {listed}."]
     figure = draw_panels(panels, style_rows(table), across=2, notes=[*notes, *table.notes[1:]])
     for pair in zip(figure.axes[::2], figure.axes[1::2], strict=True):  # one scale to compare on
         top = max(axes.get_ylim()[1] for axes in pair)
@@ -60,8 +62,18 @@ def plot_curves(table: Table, columns: CurvesById) -> Figure:
             rows = _rows(block, column)
             metric = column.metric if column else DEFAULT_METRIC
             panels.append(_over_epochs(title, rows, columns, (metric, axis_label(metric))))
-    notes = ["Lines are means over seeds, bands their sample std.", *table.notes[1:]]
+    notes = [_band_note(table), *table.notes[1:]]
     return draw_panels(panels, style_rows(table), across=3, notes=notes)
+
+
+def _band_note(table: Table) -> str:
+    """Sentence of the caption: what lines and bands are, and of how many seeds."""
+    counts = {len(cell.run_ids) for _, cell in table.cells if cell.run_ids}
+    if counts == {1}:
+        return "Lines are single runs (n = 1)."
+    low, high = min(counts), max(counts)
+    number = f"n = {high}" if low == high else f"n = {low} to {high}"
+    return f"Lines are means over {number} seeds, bands their sample std (ddof = 1)."
 
 
 def _rows(block: Block, column: Column | None) -> list[tuple[Row, Cell]]:

@@ -36,5 +36,11 @@ def legend(figure: Figure) -> list[str]:
     return [text.get_text() for part in figure.legends for text in part.get_texts()]
 
 
+def caption(figure: Figure) -> str:
+    """The notes above the legend, in one line."""
+    [below] = figure.legends
+    return " ".join(below.get_title().get_text().split())
+
+
 def titles(figure: Figure) -> list[str]:
     return [axes.get_title() for axes in figure.axes]

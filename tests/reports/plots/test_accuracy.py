@@ -66,6 +66,21 @@ def test_dots_alone_need_no_legend() -> None:
     assert legend(figure) == []
 
 
+def test_dots_have_room_for_all_lines_of_their_labels() -> None:
+    """The label of the second of three rows takes two lines."""
+    settings = {"epochs": 20, "batch_size": 128, "weight_decay": 0.01}
+    runs = [
+        *make_records([71, 72], dataset="birdsong", q=None),
+        *make_records([73, 74], method="rc", dataset="birdsong", q=None, train=settings),
+        *make_records([75, 76], method="proden", dataset="birdsong", q=None),
+    ]
+    [panel] = plot_accuracy(build_table(runs, PROTOCOL)).axes
+    lines = [label.get_text().count("\n") + 1 for label in panel.get_yticklabels()]
+    assert lines == [1, 2, 1]
+    assert panel.get_yticks().tolist() == [0.5, 2, 3.5]
+    assert panel.get_ylim() == (4, 0)
+
+
 def test_one_q_one_seed_and_references_alone_are_drawn(tmp_path: Path) -> None:
     for runs in (make_records([90]), make_records([99], method="supervised")):
         save(plot_accuracy(build_table(runs, PROTOCOL)), tmp_path / "one.png")

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import numpy as np
+
 from pllbench.reports.plots.critical_difference import Diagram, plot_ranks
 from pllbench.reports.plots.figure import save
 from pllbench.reports.statistics import rank
@@ -17,6 +19,17 @@ def test_every_method_is_named_with_its_rank(tmp_path: Path) -> None:
     assert "8.00  method 7" in texts
     assert figure.texts[0].get_text() == "A note."
     save(figure, tmp_path / "ranks.png")
+
+
+def test_a_difference_that_is_longer_than_the_axis_stays_in_the_picture() -> None:
+    """Three methods on one data set."""
+    ranks = rank({"a": [3.0], "b": [2.0], "c": [1.0]})
+    [axes] = plot_ranks([Diagram(ranks)]).axes
+    assert "CD = 3.31, longer than the axis" in [text.get_text() for text in axes.texts]
+    arrow = [line for line in axes.lines if line.get_marker() == ">"]
+    assert [np.asarray(line.get_xdata()).tolist() for line in arrow] == [[3]]
+    low, high = axes.get_xlim()
+    assert low <= 1 < 3 <= high
 
 
 def test_equal_diagrams_are_equal_files(tmp_path: Path) -> None:

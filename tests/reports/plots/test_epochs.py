@@ -7,7 +7,7 @@ from pllbench.reports.aggregate import build_table
 from pllbench.reports.plots.epochs import plot_curves, plot_noise_rates
 from pllbench.spec import CandidateSpec
 from tests.factories import PROTOCOL, RELATIVE, make_records
-from tests.reports.plots.drawings import example_records, flat_curves, legend, titles
+from tests.reports.plots.drawings import caption, example_records, flat_curves, legend, titles
 
 
 def test_noise_leaves_out_methods_without_pseudo_labels() -> None:
@@ -19,6 +19,30 @@ def test_noise_leaves_out_methods_without_pseudo_labels() -> None:
     assert figure.axes[0].lines[0].get_ydata() == pytest.approx([20.0] * 20)
     assert figure.axes[1].lines[0].get_ydata() == pytest.approx([5.0] * 20)
     assert figure.axes[0].get_ylim() == figure.axes[1].get_ylim()
+
+
+@pytest.mark.parametrize(
+    ("values", "note"),
+    [
+        (([90], [80]), "Lines are single runs (n = 1)."),
+        (
+            ([90, 91], [80, 81]),
+            "Lines are means over n = 2 seeds, bands their sample std (ddof = 1).",
+        ),
+        (
+            ([90, 91, 92], [80]),
+            "Lines are means over n = 1 to 3 seeds, bands their sample std (ddof = 1).",
+        ),
+    ],
+)
+def test_the_caption_says_what_bands_are_and_of_how_many_seeds(
+    values: tuple[list[float], list[float]], note: str
+) -> None:
+    cc, rc = values
+    runs = [*make_records(cc, method="cc"), *make_records(rc, method="rc")]
+    for draw in (plot_curves, plot_noise_rates):
+        figure = draw(build_table(runs, PROTOCOL), flat_curves(runs))
+        assert caption(figure).startswith(note)
 
 
 def test_noise_without_pseudo_labels_is_refused() -> None:
