@@ -21,6 +21,11 @@ Curves = Mapping[str, npt.NDArray[np.float64]]
 """Per-epoch columns by name, each [epochs]; NaN where a column has no value."""
 
 
+def num_epochs(curves: Curves) -> int:
+    """Epochs that columns are of."""
+    return next((len(column) for column in curves.values()), 0)
+
+
 def write_curves(path: Path, curves: Curves) -> None:
     """Store per-epoch columns as the `.npz` of `path`."""
     buffer = BytesIO()

@@ -14,7 +14,7 @@ from pllbench.data.content import files_digest, other_files
 from pllbench.data.dataset import load_dataset, require_files
 from pllbench.grid.plan import PlannedRun
 from pllbench.results import records
-from pllbench.results.curves import Curves
+from pllbench.results.curves import Curves, num_epochs
 from pllbench.results.files import lock_file
 from pllbench.results.model_selection import DEFAULT_RULE
 from pllbench.results.paused import write_paused
@@ -263,7 +263,7 @@ class _Grid:
             return
         workspace.release()
         self.summary.done += 1
-        self.observer.paused(run, len(curves["accuracy"]))
+        self.observer.paused(run, num_epochs(curves))
 
     def _fail(self, run: PlannedRun, workspace: Workspace, reason: str, details: str) -> None:
         line = " ".join(reason.split())[:MAX_REASON]

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pllbench.data.content import files_digest
 from pllbench.grid.plan import PlannedRun
 from pllbench.registry import is_built_in, load_method
+from pllbench.results.curves import num_epochs
 from pllbench.results.origins import made_on
 from pllbench.results.paused import read_paused
 from pllbench.results.records import Record, changed_settings, stored_record
@@ -47,7 +48,7 @@ class DoneRuns:
             return False
         origin = run_origin(run, self.options.data_dir)
         curves = read_paused(self.options.results, origin)
-        return curves is not None and len(curves["accuracy"]) >= until
+        return curves is not None and num_epochs(curves) >= until
 
     def has_record(self, run: PlannedRun) -> bool:
         """Whether the run has a record; a stale one counts if stale ones are to be kept.

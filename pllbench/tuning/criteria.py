@@ -33,7 +33,7 @@ class Looked:
     accuracy: float
 
 
-CRITERIA: Mapping[str, Callable[[Looked], float]] = {
+COMPARED_CRITERIA: Mapping[str, Callable[[Looked], float]] = {
     "covering rate": lambda trial: trial.covering_rate,
     "approximated accuracy": lambda trial: trial.approximated_accuracy,
     "mean of both": lambda trial: (trial.covering_rate + trial.approximated_accuracy) / 2,
@@ -50,7 +50,7 @@ class CriterionEntry(Entry):
 
     Attributes:
         share: of the trials' epochs.
-        criterion: of `CRITERIA`, or `CHANCE`.
+        criterion: of `COMPARED_CRITERIA`, or `CHANCE`.
         correlation: Spearman's, with test accuracy; None where one of them does not vary.
         regret: percentage points below the best trial.
     """
@@ -101,7 +101,7 @@ def _entries(
     found: dict[str, tuple[float | None, float]] = {
         CHANCE: (None, max(accuracies) - fmean(accuracies))
     }
-    for name, criterion in CRITERIA.items():
+    for name, criterion in COMPARED_CRITERIA.items():
         scores = [criterion(trial) for trial in looked]
         found[name] = rank_correlation(scores, accuracies), regret(scores, accuracies)
     spec = cell.base.spec

@@ -10,7 +10,7 @@ from pllbench.results.curves import read_curves, write_curves
 from pllbench.runner.job import RunOptions
 from pllbench.tuning.criteria import (
     CHANCE,
-    CRITERIA,
+    COMPARED_CRITERIA,
     Looked,
     criterion_entries,
     rank_correlation,
@@ -35,7 +35,7 @@ def test_rank_correlation_and_regret_by_numbers() -> None:
 
 def test_the_criteria() -> None:
     trial = Looked(covering_rate=0.8, approximated_accuracy=0.6, accuracy=0.1)
-    assert {name: criterion(trial) for name, criterion in CRITERIA.items()} == {
+    assert {name: criterion(trial) for name, criterion in COMPARED_CRITERIA.items()} == {
         "covering rate": 0.8,
         "approximated accuracy": 0.6,
         "mean of both": pytest.approx(0.7),
