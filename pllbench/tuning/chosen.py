@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import tomli_w
 
@@ -28,6 +29,16 @@ class Choice:
     cell: TunedCell
     trial: Trial
     budget: Budget
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Method, hyperparameters and train settings, as a classifier of one's own takes them."""
+        spec, values = self.cell.base.spec, self.trial.settings
+        return {
+            "method": spec.method,
+            "hparams": {**spec.hparams, **part(values, "hparams")},
+            "train": part(values, "train"),
+        }
 
     @property
     def setting(self) -> Setting:
