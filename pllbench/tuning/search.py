@@ -80,7 +80,7 @@ def search(
         for share in shares(study.file.judging.halving):
             runs = [run for lot in lots for run in lot.runs()]
             until = {run.spec.run_id: look(run.spec.train.epochs, share) for run in runs}
-            observer.pausing(until)
+            observer.pausing(until, study.file.judging.criterion)
             found = run_grid(runs, engine, options, observer, until)
             if found.interrupted:
                 summary.interrupted = True
