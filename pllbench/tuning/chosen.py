@@ -33,12 +33,10 @@ class Choice:
     @property
     def parameters(self) -> dict[str, Any]:
         """Method, hyperparameters and train settings, as a classifier of one's own takes them."""
-        spec, values = self.cell.base.spec, self.trial.settings
-        return {
-            "method": spec.method,
-            "hparams": {**spec.hparams, **part(values, "hparams")},
-            "train": part(values, "train"),
-        }
+        spec = self.cell.runs(self.trial.number)[0].spec
+        searched = part(self.trial.settings, "train")
+        stated = spec.train.model_dump(mode="json", exclude_defaults=True)
+        return {"method": spec.method, "hparams": spec.hparams, "train": stated | searched}
 
     @property
     def setting(self) -> Setting:

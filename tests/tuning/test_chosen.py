@@ -79,6 +79,7 @@ def test_parameters_for_a_classifier_are_the_whole_choice(options: RunOptions) -
     assert found["hparams"]["tau"] == choice.trial.settings["hparams.tau"]
     assert found["hparams"]["mu_max"] == 0.9, "what was not searched is the protocol's"
     assert found["train"]["lr"] == choice.trial.settings["train.lr"]
+    assert found["train"]["epochs"] == 9, "stated by a flag"
 
 
 def test_tuned_settings_are_another_run_than_the_same_ones_by_hand(options: RunOptions) -> None:
