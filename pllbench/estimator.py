@@ -13,7 +13,12 @@ from pydantic import ValidationError
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    check_array,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
 from torch import Tensor
 
 from pllbench.candidates.disambiguation import disambiguated
@@ -265,7 +270,10 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
     def _rows(self, X: Any, *, reset: bool) -> tuple[Tensor, Kind]:  # noqa: N803
         """Rows as data sets have them, and their kind; what does not fit is refused."""
-        values = validate_data(self, X, reset=reset, dtype=None, allow_nd=True)
+        if len(getattr(X, "shape", ())) > 2:  # images, whose shape the model knows
+            values = check_array(X, dtype=None, allow_nd=True)
+        else:
+            values = validate_data(self, X, reset=reset, dtype=None)
         by_shape: Kind = "tabular" if values.ndim == 2 else "image"
         kind = (self.kind or by_shape) if reset else self.kind_
         if values.ndim == 2 and values.dtype.kind not in "biuf":
