@@ -5,7 +5,7 @@ Letters in shape comments: N training instances, M rows, C classes, D features.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, get_args
 
 import numpy as np
 import torch
@@ -147,7 +147,8 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         sets = torch.from_numpy(np.ascontiguousarray(candidates))
         dataset = Dataset(info, rows, None, len(classes), sets, num_train=len(rows))
         spec, last = self._spec(info), self.stop_after
-        if last is not None and not 1 <= last <= spec.train.epochs:
+        number = isinstance(last, int | np.integer) and 1 <= last <= spec.train.epochs
+        if last is not None and not number:
             raise FieldError("stop_after", f"must be from 1 to {spec.train.epochs}", last)
         with (
             alone(),
@@ -276,12 +277,16 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
             values = validate_data(self, X, reset=reset, dtype=None)
         by_shape: Kind = "tabular" if values.ndim == 2 else "image"
         kind = (self.kind or by_shape) if reset else self.kind_
+        if kind not in get_args(Kind):
+            raise FieldError("kind", f"must be one of {', '.join(get_args(Kind))}", kind)
         if values.ndim == 2 and values.dtype.kind not in "biuf":
             values = values.astype(np.float64)
         return as_rows(values, kind, "X"), kind
 
     def _spec(self, info: DatasetInfo) -> RunSpec:
         """The run that the parameters ask for."""
+        if not isinstance(self.method, str):
+            raise FieldError("method", "must be the name of a method or variant", self.method)
         named = {"epochs": self.epochs, "network": self.network}
         given = {key: value for key, value in named.items() if value is not None}
         train = {**(self.train or {}), **given}
