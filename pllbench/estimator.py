@@ -46,8 +46,8 @@ from pllbench.validation import FieldError, one_line, plain_values
 if TYPE_CHECKING:
     import pandas as pd
 
-OPTIONS = ("hparams", "train", "views")
-"""Parameters that are dictionaries: `hparams__tau` is the entry `tau` of `hparams`."""
+_OPTIONS = ("hparams__", "train__", "views__")
+"""Begins of parameters that are an entry of another one, which is a dictionary."""
 
 LARGEST_SEED = 2**31 - 1
 
@@ -117,7 +117,7 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; `hparams__tau=0.9` sets one entry of `hparams`."""
-        entries = {name for name in params if name.startswith(tuple(f"{o}__" for o in OPTIONS))}
+        entries = {name for name in params if name.startswith(_OPTIONS)}
         super().set_params(**{name: params[name] for name in params.keys() - entries})
         for name in sorted(entries):
             owner, _, key = name.partition("__")
@@ -146,10 +146,7 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         info = DatasetInfo("these rows", "", kind, "fixed", real_candidates=True, labelled=False)
         sets = torch.from_numpy(np.ascontiguousarray(candidates))
         dataset = Dataset(info, rows, None, len(classes), sets, num_train=len(rows))
-        spec, last = self._spec(info), self.stop_after
-        number = isinstance(last, int | np.integer) and 1 <= last <= spec.train.epochs
-        if last is not None and not number:
-            raise FieldError("stop_after", f"must be from 1 to {spec.train.epochs}", last)
+        spec, last = self._spec(info), plain_values(self.stop_after)
         with (
             alone(),
             shown_epochs(self.method, last or spec.train.epochs, on=self.verbose) as on_epoch,
@@ -285,8 +282,6 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
     def _spec(self, info: DatasetInfo) -> RunSpec:
         """The run that the parameters ask for."""
-        if not isinstance(self.method, str):
-            raise FieldError("method", "must be the name of a method or variant", self.method)
         named = {"epochs": self.epochs, "network": self.network}
         given = {key: value for key, value in named.items() if value is not None}
         train = {**(self.train or {}), **given}
