@@ -101,10 +101,10 @@ class OutOfBounds(Misbehaving):
 
 
 class Forking(Misbehaving):
-    """Its child trains on beside it."""
+    """Its child would train on beside it."""
 
     def go_wrong(self) -> None:
-        leave_pid(os.fork())
+        os.fork()
 
 
 class Starting(Misbehaving):
@@ -134,10 +134,9 @@ class StartingAndGoingOn(Starting):
 
 
 def leave_pid(pid: int) -> None:
-    """Note a child's process beside this file; in the child itself, 0, there is nothing to note."""
-    if pid:
-        with Path(__file__).with_name("pids").open("a") as file:
-            file.write(f"{pid}\n")
+    """Note a child's process beside this file."""
+    with Path(__file__).with_name("pids").open("a") as file:
+        file.write(f"{pid}\n")
 
 
 class Diverging(Steady):

@@ -4,7 +4,6 @@
 that all of them share is `Engine.run`.
 """
 
-import os
 import time
 import traceback
 from abc import ABC, abstractmethod
@@ -18,7 +17,7 @@ from pllbench.results.kept import Kept
 from pllbench.results.records import Record
 from pllbench.runner.device import is_broken
 from pllbench.runner.job import Job, execute, job_dataset
-from pllbench.training.isolation import ProcessState
+from pllbench.training.isolation import ProcessState, forks_refused
 from pllbench.training.trainer import Interrupted, Progress
 
 REPORT_SECONDS = 0.2
@@ -188,27 +187,17 @@ def attempt(
 ) -> Finished | RunFailed | Stopped:
     """Execute a job in this process: `execute`, with whatever a method raises as an event.
 
-    What the method changes in the process is put back for the next run, and named in the event. A
-    child that it forks, and that goes on, ends with its epoch: it would train the same run again.
+    What the method changes in the process is put back for the next run, and named in the event.
     """
-    process = os.getpid()
     kept: dict[Kept, bytes] = {}
     before = None
     event: Finished | RunFailed | Stopped
-
-    def end_child() -> None:
-        if os.getpid() != process:
-            os._exit(0)
-
-    def on_own_epoch(progress: Progress) -> bool:
-        end_child()
-        return on_epoch(progress)
-
     try:
         if dataset is None:
             dataset = job_dataset(job)  # first: readers import libraries that set things up
         before = ProcessState.capture()
-        event = Finished(job, *execute(job, on_own_epoch, dataset, kept), kept=kept)
+        with forks_refused():
+            event = Finished(job, *execute(job, on_epoch, dataset, kept), kept=kept)
     except Interrupted as stop:
         event = Stopped(job, stop.curves)
     except Exception as error:  # noqa: BLE001 - it fails its run alone
@@ -216,5 +205,4 @@ def attempt(
         event = RunFailed(job, reason, traceback.format_exc(), broken=is_broken())
         if event.broken:
             return event  # nothing else in this process can be relied on
-    end_child()
     return replace(event, changed=tuple(before.restore())) if before else event

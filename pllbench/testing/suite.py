@@ -1,14 +1,17 @@
 """Which checks a method must pass."""
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from typing import NoReturn
 
 import torch
 
 from pllbench.testing import accelerated, checks, fitted, side_effects
 from pllbench.testing.support import AnyMethod, CheckFailed
-from pllbench.training.isolation import ProcessState
+from pllbench.training.isolation import ProcessState, forks_refused
 
 OF_TRAINED: dict[str, Callable[[AnyMethod], None]] = {
     "declares itself properly": checks.declarations,
@@ -66,7 +69,7 @@ class Check:
         """
         before = ProcessState.capture()
         try:
-            with torch.random.fork_rng(devices=[]):
+            with torch.random.fork_rng(devices=[]), _exits_raise(), forks_refused():
                 torch.manual_seed(0)
                 self.verify()
         # A method may raise anything, and whatever it is, it fails.
@@ -80,6 +83,20 @@ class Check:
 
     def __str__(self) -> str:
         return self.name
+
+
+@contextmanager
+def _exits_raise() -> Iterator[None]:
+    """Within it, `os._exit` raises SystemExit: it would end this process as if all were well."""
+
+    def raise_exit(status: int) -> NoReturn:
+        raise SystemExit(status)
+
+    leave, os._exit = os._exit, raise_exit
+    try:
+        yield
+    finally:
+        os._exit = leave
 
 
 def method_checks(cls: AnyMethod) -> list[Check]:

@@ -5,12 +5,14 @@ numbers of whatever runs next in its process, unless what it left is found.
 """
 
 import inspect
+import os
 import sys
 from collections.abc import Callable, Iterator, MutableMapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 import torch
@@ -76,6 +78,24 @@ _LIBRARIES: tuple[ModuleType, ...] = (
 
 _TORCH = str(Path(torch.__file__).parent)
 _COMPILER = str(Path(torch.__file__).parent / "_dynamo")
+
+
+@contextmanager
+def forks_refused() -> Iterator[None]:
+    """Within it, `os.fork` raises: a copy of a process that trains would go on and train, too.
+
+    Other programs can be started: `subprocess` does not use it.
+    """
+
+    def refuse() -> NoReturn:
+        raise RuntimeError("a method must not fork its process: the copy would train as well")
+
+    fork, os.fork = os.fork, refuse
+    try:
+        yield
+    finally:
+        os.fork = fork
+
 
 _OF_COMPILER = ("___needs_generation_tag_patch",)
 """Attributes without code that torch's compiler gives to classes."""

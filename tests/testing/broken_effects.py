@@ -117,8 +117,21 @@ class LeavesEnvironment(Leaves):
         os.environ["BROKEN_EFFECTS"] = "yes"
 
 
+class Forks(Minimal):
+    """Its children would go on beside it."""
+
+    def predict(self, x: Tensor) -> Tensor:
+        os.fork()
+        return super().predict(x)
+
+
 class Exits(Minimal):
     """Ends the process, as if all were well."""
 
     def predict(self, x: Tensor) -> Tensor:
         sys.exit(0)
+
+
+class ExitsAtOnce(Minimal):
+    def predict(self, x: Tensor) -> Tensor:
+        os._exit(0)

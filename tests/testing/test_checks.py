@@ -172,6 +172,8 @@ BROKEN: dict[type[Method[Any]], set[str]] = {
     broken_effects.LeavesDirectory: {PROCESS},
     broken_effects.LeavesEnvironment: {PROCESS},
     broken_effects.Exits: ALL - {DECLARED, STEP, COMPILED, CPU},
+    broken_effects.Forks: ALL - {DECLARED, STEP, COMPILED, CPU},
+    broken_effects.ExitsAtOnce: ALL - {DECLARED, STEP, COMPILED, CPU},
 }
 """The checks that each method must fail; it must pass all others."""
 
