@@ -5,7 +5,7 @@ Letters in shape comments: N training instances, M rows, C classes, D features.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, get_args
 
 import numpy as np
 import torch
@@ -13,7 +13,12 @@ from pydantic import ValidationError
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    check_array,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
 from torch import Tensor
 
 from pllbench.candidates.disambiguation import disambiguated
@@ -41,8 +46,8 @@ from pllbench.validation import FieldError, one_line, plain_values
 if TYPE_CHECKING:
     import pandas as pd
 
-OPTIONS = ("hparams", "train", "views")
-"""Parameters that are dictionaries: `hparams__tau` is the entry `tau` of `hparams`."""
+_OPTIONS = ("hparams__", "train__", "views__")
+"""Begins of parameters that are an entry of another one, which is a dictionary."""
 
 LARGEST_SEED = 2**31 - 1
 
@@ -112,7 +117,7 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; `hparams__tau=0.9` sets one entry of `hparams`."""
-        entries = {name for name in params if name.startswith(tuple(f"{o}__" for o in OPTIONS))}
+        entries = {name for name in params if name.startswith(_OPTIONS)}
         super().set_params(**{name: params[name] for name in params.keys() - entries})
         for name in sorted(entries):
             owner, _, key = name.partition("__")
@@ -141,9 +146,7 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         info = DatasetInfo("these rows", "", kind, "fixed", real_candidates=True, labelled=False)
         sets = torch.from_numpy(np.ascontiguousarray(candidates))
         dataset = Dataset(info, rows, None, len(classes), sets, num_train=len(rows))
-        spec, last = self._spec(info), self.stop_after
-        if last is not None and not 1 <= last <= spec.train.epochs:
-            raise FieldError("stop_after", f"must be from 1 to {spec.train.epochs}", last)
+        spec, last = self._spec(info), plain_values(self.stop_after)
         with (
             alone(),
             shown_epochs(self.method, last or spec.train.epochs, on=self.verbose) as on_epoch,
@@ -265,9 +268,14 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
     def _rows(self, X: Any, *, reset: bool) -> tuple[Tensor, Kind]:  # noqa: N803
         """Rows as data sets have them, and their kind; what does not fit is refused."""
-        values = validate_data(self, X, reset=reset, dtype=None, allow_nd=True)
+        if len(getattr(X, "shape", ())) > 2:  # images, whose shape the model knows
+            values = check_array(X, dtype=None, allow_nd=True)
+        else:
+            values = validate_data(self, X, reset=reset, dtype=None)
         by_shape: Kind = "tabular" if values.ndim == 2 else "image"
         kind = (self.kind or by_shape) if reset else self.kind_
+        if kind not in get_args(Kind):
+            raise FieldError("kind", f"must be one of {', '.join(get_args(Kind))}", kind)
         if values.ndim == 2 and values.dtype.kind not in "biuf":
             values = values.astype(np.float64)
         return as_rows(values, kind, "X"), kind

@@ -246,6 +246,11 @@ def test_images(shape: tuple[int, ...], tmp_path: Path) -> None:
     ("params", "sets", "problem"),
     [
         ({"method": "prodn"}, SETS, "^method: unknown method 'prodn': did you mean proden"),
+        ({"method": 3}, SETS, "^method 3: must be the name of a method or variant"),
+        ({"kind": "pictures"}, SETS, "^kind pictures: must be one of image, digits, text, tab"),
+        ({"stop_after": 1.5}, SETS, r"^stop_after 1\.5: must be from 1 to 15"),
+        ({"hparams": 3}, SETS, "hparams: Input should be an object, got 3"),
+        ({"device": "gpu"}, SETS, "^device gpu: must be auto, cpu, cuda"),
         ({"method": "supervised"}, SETS, "^method supervised: learns from true labels"),
         ({"hparams": {"tua": 1}}, SETS, "unknown key 'tua'"),
         ({"hparams": {"num_strong": "two"}}, SETS, "num_strong: .* got 'two'"),

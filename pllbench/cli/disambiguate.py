@@ -1,13 +1,19 @@
 """`pllbench disambiguate`."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from pllbench.cli.fit import AnnotationsFlag, Data, annotation_rule, named_sets, own_data
-from pllbench.cli.predict import ModelFile, csv_text
-from pllbench.cli.selection import Output
+from pllbench.cli.predict import csv_text
+from pllbench.cli.rows import (
+    AnnotationsFlag,
+    Data,
+    ModelFile,
+    known_columns,
+    own_data,
+    training_rows,
+)
+from pllbench.cli.selection import Device, Output
 
 
 def disambiguate(
@@ -16,9 +22,7 @@ def disambiguate(
     output: Output = None,
     annotations: AnnotationsFlag = None,
     seed: Annotated[int, typer.Option("--seed", help="That of fit, where it draws.", min=0)] = 0,
-    device: Annotated[
-        str, typer.Option("--device", help="auto, cpu, cuda, or one of several GPUs as cuda:1.")
-    ] = "auto",
+    device: Device = "auto",
 ) -> None:
     """Say which candidate of each row is the true label: CSV, a line a row.
 
@@ -26,20 +30,18 @@ def disambiguate(
     the rows that the model was trained on its method's confidence decides, of others the predicted
     probabilities.
     """
-    info = own_data(data)
-    rule = annotation_rule(info, annotations)
-
+    rows, sets = training_rows(own_data(data), annotations, seed)
     from pllbench.cli import console
-    from pllbench.data.candidate_sets import given_sets
-    from pllbench.data.dataset import load_dataset
     from pllbench.estimator import PartialLabelClassifier
 
     classifier = PartialLabelClassifier.load(model, device)
-    dataset = load_dataset(info, Path(), noisy=True)
-    rows, sets = given_sets(dataset, rule, seed)
     try:
-        found = classifier.disambiguate(rows.numpy(), named_sets(sets, dataset.classes))
+        names = getattr(rows, "columns", None)
+        values = rows if names is None else rows.to_numpy()
+        found = classifier.disambiguate(known_columns(values, names, classifier, data), sets)
     except ValueError as error:
+        if str(error).startswith(str(data)):
+            raise
         raise ValueError(f"{data}: {error}") from error
     lines = [["row", "candidates", "label", "confidence", "second"]]
     for number, row in enumerate(found.itertuples(index=False)):

@@ -7,30 +7,26 @@ from typing import Annotated
 
 import typer
 
-from pllbench.cli.selection import Output
-
-ModelFile = Annotated[Path, typer.Argument(help="A model of `fit`, or of `run --keep model`.")]
+from pllbench.cli.rows import ModelFile, rows_to_predict
+from pllbench.cli.selection import Device, Output
 
 
 def predict(
     model: ModelFile,
-    data: Annotated[Path, typer.Argument(help="Rows: the array `x` of a .npz file, or a table.")],
+    data: Annotated[Path, typer.Argument(help="Rows: a .csv or .parquet table, or `x` of a .npz.")],
     output: Output = None,
-    device: Annotated[
-        str, typer.Option("--device", help="auto, cpu, cuda, or one of several GPUs as cuda:1.")
-    ] = "auto",
+    device: Device = "auto",
 ) -> None:
     """Predict the labels of rows with a stored model: CSV, a line a row.
 
     Its columns are row, label and p_CLASS, the probability of each class.
     """
     from pllbench.cli import console
-    from pllbench.data.readers.custom import read_rows
     from pllbench.estimator import PartialLabelClassifier
 
     classifier = PartialLabelClassifier.load(model, device)
     try:
-        probabilities = classifier.predict_proba(read_rows(data, classifier.kind_))
+        probabilities = classifier.predict_proba(rows_to_predict(data, classifier))
     except ValueError as error:
         if str(error).startswith(str(data)):
             raise

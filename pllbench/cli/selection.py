@@ -42,6 +42,9 @@ ResultsDirs = Annotated[
 DataDir = Annotated[
     Path, typer.Option("--data-dir", help="Folder of the data sets.", envvar="PLLBENCH_DATA")
 ]
+Device = Annotated[
+    str, typer.Option("--device", help="auto, cpu, cuda, or one of several GPUs as cuda:1.")
+]
 Output = Annotated[Path | None, typer.Option("--output", help="File to write.", metavar="FILE")]
 Keep = Annotated[
     str | None,

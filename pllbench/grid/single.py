@@ -27,6 +27,8 @@ def single_run(name: str, info: DatasetInfo, setting: Setting) -> RunSpec:
     protocol, methods = default_protocol(), method_entries()
     variant = protocol.variants.get(name)
     base = variant.base if variant else name
+    if not isinstance(name, str):
+        raise FieldError("method", "must be the name of a method or variant", name)
     if base not in methods:
         raise FieldError("method", unknown_row(name, protocol, {*methods, *protocol.variants}))
     if load_method(base).labels == "true":

@@ -69,5 +69,7 @@ def _predictions(run: TrainedRun) -> bytes:
 def _model(run: TrainedRun) -> bytes:
     """What `read_model` and `PartialLabelClassifier.load` read: no data, and no code."""
     num_classes = run.task.candidates.shape[1]
-    classes = list(run.dataset.classes or range(num_classes))
-    return pack_model(TrainedModel(run.spec, run.method, run.task), {"classes": classes})
+    extra: dict[str, object] = {"classes": list(run.dataset.classes or range(num_classes))}
+    if run.dataset.columns:
+        extra |= {"feature_names": list(run.dataset.columns), "num_features": run.task.x.shape[1]}
+    return pack_model(TrainedModel(run.spec, run.method, run.task), extra)

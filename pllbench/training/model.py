@@ -26,7 +26,7 @@ from pllbench.training.checkpoints import sealed, unsealed
 from pllbench.training.evaluation import predictions
 from pllbench.training.task import Task, make_task
 from pllbench.training.trainer import Progress, build_method, train
-from pllbench.validation import one_line
+from pllbench.validation import FieldError, one_line
 from pllbench.views.roles import Views
 from pllbench.views.scaling import Statistics
 
@@ -87,7 +87,15 @@ def fit_model(
     on_epoch: Callable[[Progress], bool] = lambda _: True,
     stop_after: int | None = None,
 ) -> Fitted:
-    """The model of a run on the training rows of a data set; options and errors as of `train`."""
+    """The model of a run on the training rows of a data set; options and errors as of `train`.
+
+    Raises:
+        FieldError: `stop_after` is no number of its epochs.
+    """
+    if stop_after is not None and not (
+        isinstance(stop_after, int) and 1 <= stop_after <= spec.train.epochs
+    ):
+        raise FieldError("stop_after", f"must be from 1 to {spec.train.epochs}", stop_after)
     task, cls = make_task(spec, dataset, device, noisy=True), load_method(spec.method)
     outcome = train(spec, cls, task, on_epoch=on_epoch, stop_after=stop_after)
     confidence = _confidence(outcome.method, task)

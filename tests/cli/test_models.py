@@ -175,6 +175,110 @@ def test_annotations_are_sets_by_a_rule(tmp_path: Path) -> None:
     assert {len(row["candidates"].split("|")) for row in shown} == {2}
 
 
+TABLE = "wing,weight,candidates"
+FINCHES = ["1,0,finch", "1.1,0.1,finch|owl", "0.9,0,finch|wren", "0,1,owl", "0.1,1.2,owl|finch"]
+FINCHES += ["0,0.9,wren|owl", "3,3,wren", "3.1,3,wren|finch", "2.9,3.1,owl|wren"]
+
+
+@pytest.fixture(scope="module")
+def wild(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table without true labels, and a model of it."""
+    folder = tmp_path_factory.mktemp("wild")
+    (folder / "wild.csv").write_text("\n".join([TABLE, *FINCHES]))
+    flags = ("--method", "pl_knn", "--set", "num_neighbours=3")
+    answer = pllbench("fit", folder / "wild.csv", *flags, "--output", folder / "wild.model")
+    assert answer.code == 0, answer.err
+    return folder
+
+
+def test_tables_name_classes_and_columns(wild: Path, tmp_path: Path) -> None:
+    (tmp_path / "new.csv").write_text("weight,id,wing\n0,7,1\n1,8,0\n3,9,3\n")
+    rows = table(pllbench("predict", wild / "wild.model", tmp_path / "new.csv"))
+    assert list(rows[0]) == ["row", "label", "p_finch", "p_owl", "p_wren"]
+    assert [row["label"] for row in rows] == ["finch", "owl", "wren"]
+    np.savez(tmp_path / "new.npz", x=np.array([[1, 0], [0, 1], [3, 3]]))
+    assert table(pllbench("predict", wild / "wild.model", tmp_path / "new.npz")) == rows
+    shown = table(pllbench("disambiguate", wild / "wild.model", wild / "wild.csv"))
+    assert [row["candidates"] for row in shown][1:3] == ["finch|owl", "finch|wren"]
+    assert [row["label"] for row in shown] == [*["finch"] * 3, *["owl"] * 3, *["wren"] * 3]
+    lines = (wild / "wild.csv").read_text().splitlines()
+    turned = ["candidates,weight,wing", *(",".join(line.split(",")[::-1]) for line in lines[1:])]
+    (tmp_path / "turned.csv").write_text("\n".join(turned))
+    assert table(pllbench("disambiguate", wild / "wild.model", tmp_path / "turned.csv")) == shown
+
+
+def test_a_kept_model_of_a_table_finds_its_columns(wild: Path, tmp_path: Path) -> None:
+    flags = ("--methods", "pl_knn", "--set", "pl_knn.num_neighbours=3", "--seeds", "1")
+    data = ("--datasets", wild / "wild.csv", "--keep", "model", "--results", tmp_path, "--jobs", 1)
+    assert pllbench("run", *flags, *data).code == 0
+    (model,) = tmp_path.rglob("*.model")
+    (tmp_path / "new.csv").write_text("weight,wing\n0,1\n3,3\n")
+    rows = table(pllbench("predict", model, tmp_path / "new.csv"))
+    assert [row["label"] for row in rows] == ["finch", "wren"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        (["wing"], "no rows below the names of its columns"),
+        (["wing", "1"], "no column `weight`, which the model was trained on"),
+        (["wing,Weight", "1,2"], "no column `weight`, which the model was trained on"),
+        (["wing,weight", "1,heavy"], "row 0 (counted from 0; line 2), column `weight`: 'heavy'"),
+        (["wing,weight", "1,"], "row 0 (counted from 0; line 2), column `weight`: '' is no number"),
+        (["wing,weight", "1,2", "1,nan"], "row 1 (counted from 0; line 3), column `weight`: nan"),
+        (["wing,weight", "1,1e300"], "column `weight`: 1e+300 is missing or infinite in float32"),
+        (["wing,weight", "1"], "row 0 (counted from 0; line 2) has 1 cells, the header has 2"),
+        (["wing,wing", "1,1"], "two columns are named `wing`"),
+        (["wing;weight", "1;1"], "one column `wing;weight`: separate them by commas"),
+        ([], "empty, it must begin with the names of its columns"),
+        (["candidates", "finch"], "no columns of features"),
+    ],
+)
+def test_malformed_tables_to_predict(
+    wild: Path, tmp_path: Path, lines: list[str], problem: str
+) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(lines))
+    line = refused("predict", wild / "wild.model", path, "--output", tmp_path / "out.csv")
+    assert line.startswith(f"{path}: ")
+    assert problem in line
+    assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        (["wing", "1"], "no column `y`, and none of candidates"),
+        ([TABLE, "1,2,"], "row 0 (counted from 0; line 2), column `candidates`: no candidate"),
+        ([TABLE, "1,2,a||b"], "column `candidates`: an empty label in 'a||b'"),
+        ([TABLE, "1,2,a|a"], "column `candidates`: a label twice in 'a|a'"),
+        ([TABLE, "1,2,a", "1,2,a"], "fewer than two classes in it, `a`"),
+        ([TABLE, "1,x,a|b"], "row 0 (counted from 0; line 2), column `weight`: 'x' is no number"),
+        ([TABLE, "1,2"], "row 0 (counted from 0; line 2) has 2 cells, the header has 3"),
+        (["wing,candidate:a,candidate:b", "1,0,0"], "and all others of candidates are 0"),
+        (["wing,candidate:a,candidate:b", "1,1,2"], "column `candidate:b`: '2' is neither 0 nor 1"),
+        ([f"{TABLE},candidate:a", "1,2,a,1"], "candidate sets twice"),
+        ([TABLE], "no rows below the names of its columns"),
+    ],
+)
+def test_malformed_tables_without_true_labels(
+    tmp_path: Path, lines: list[str], problem: str
+) -> None:
+    path = tmp_path / "wild.csv"
+    path.write_text("\n".join(lines))
+    line = refused("fit", path, "--output", tmp_path / "model")
+    assert line.startswith(f"{path}: ")
+    assert problem in line
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_table_and_the_model_of_other_classes(wild: Path, tmp_path: Path) -> None:
+    path = tmp_path / "eagles.csv"
+    path.write_text("\n".join([TABLE, "1,2,finch|eagle", "2,1,owl"]))
+    line = refused("disambiguate", wild / "wild.model", path)
+    assert line == f"{path}: candidate sets: class 'eagle' is not known"
+
+
 def test_fit_and_run_give_the_same_test_accuracy(tmp_path: Path) -> None:
     """The run sees true labels, `fit` the training rows of the same split without any."""
     np.savez(tmp_path / "known.npz", x=X, candidates=SETS, y=Y, num_train=60)

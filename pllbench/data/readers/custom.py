@@ -73,26 +73,29 @@ def read_npz(info: DatasetInfo, path: Path) -> Dataset:
     return replace(dataset, votes=votes_of(dataset, *annotated)) if annotated else dataset
 
 
-def read_rows(path: Path, kind: Kind) -> Array:
-    """The rows of a .npz file or a table alone, [N, ...]: what a trained model predicts.
+def read_rows(path: Path, kind: Kind) -> tuple[Array, tuple[str, ...] | None]:
+    """The rows of a file alone, [N, ...], and the names of their columns, where they have any.
 
     Raises:
         ValueError: no such file, or no rows of this kind in it.
     """
     if not path.is_file():
         raise ValueError(f"{path}: no such file")
+    columns, where = None, f"{path}: `x`"
     if path.suffix in FRAME_SUFFIXES:
-        frame: Array = as_rows(read_frame(path).x, kind, str(path)).numpy()
-        return frame
-    if path.suffix != ".npz":
+        frame = read_frame(path)
+        values, columns, where = frame.x, frame.columns.features, str(path)
+    elif path.suffix == ".npz":
+        arrays = load_npz(path)
+        if "x" not in arrays:
+            raise ValueError(f"{path}: no array `x` in it")
+        values = arrays["x"]
+    else:
         raise ValueError(
             f"{path}: rows to predict are the array `x` of a .npz file, or a .csv or .parquet table"
         )
-    arrays = load_npz(path)
-    if "x" not in arrays:
-        raise ValueError(f"{path}: no array `x` in it")
-    rows: Array = as_rows(arrays["x"], kind, f"{path}: `x`").numpy()
-    return rows
+    rows: Array = as_rows(values, kind, where).numpy()
+    return rows, columns
 
 
 def load_npz(path: Path) -> dict[str, Array]:
