@@ -1,10 +1,10 @@
 """pllbench, the benchmark suite for partial-label learning.
 
-`pllbench.run` executes a grid, `pllbench.load` reads the records of a folder; what they give is
-described in `docs/python.md`. `PartialLabelClassifier` trains on candidate sets in scikit-learn's
-way, `covering_rate_scorer` scores it without true labels. Plug-ins import `pllbench.method`, their
-tests `pllbench.testing`.
-The rest is mapped in `docs/architecture.md`.
+`pllbench.run` executes a grid, `pllbench.load` reads the records of a folder, `pllbench.tune`
+searches settings; what they give is described in `docs/python.md`. `PartialLabelClassifier` trains
+on candidate sets in scikit-learn's way, `covering_rate_scorer` scores it without true labels.
+Plug-ins import `pllbench.method`, their tests `pllbench.testing`. The rest is mapped in
+`docs/architecture.md`.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -13,10 +13,18 @@ if TYPE_CHECKING:
     from pllbench.api import Results
     from pllbench.data.arrays import Arrays
     from pllbench.estimator import PartialLabelClassifier
-    from pllbench.interface import load, run
+    from pllbench.interface import load, run, tune
     from pllbench.scoring import covering_rate_scorer
 
-__all__ = ["Arrays", "PartialLabelClassifier", "Results", "covering_rate_scorer", "load", "run"]
+__all__ = [
+    "Arrays",
+    "PartialLabelClassifier",
+    "Results",
+    "covering_rate_scorer",
+    "load",
+    "run",
+    "tune",
+]
 
 _PLACES = {
     "Arrays": "pllbench.data.arrays",
@@ -25,6 +33,7 @@ _PLACES = {
     "covering_rate_scorer": "pllbench.scoring",
     "load": "pllbench.interface",
     "run": "pllbench.interface",
+    "tune": "pllbench.interface",
 }
 """Where the names are defined; they are imported when they are asked for."""
 

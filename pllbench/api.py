@@ -1,13 +1,13 @@
 """What Python and the command line call: execute runs, load finished ones, show what they say."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack, get_args
 
-from pllbench.budget import Criterion, TuningRequest
+from pllbench.budget import Criterion
 from pllbench.grid.plan import PlannedRun, Selection, known_variants
 from pllbench.grid.protocol import Protocol
 from pllbench.grid.request import MethodLike, Parts, make_selection, method_name
@@ -73,14 +73,20 @@ def run_planned(
 
 def tuning_plan(
     selection: Selection,
-    request: TuningRequest,
-    given: frozenset[str] = frozenset(),
+    asked: Mapping[str, object],
     study: str = "default",
     spaces: Path | None = None,
 ) -> "TuningPlan":
-    """What `tune` is to search; see `TuningPlan`.
+    """What `tune` is to search.
+
+    Args:
+        selection: whose methods are tuned.
+        asked: fields of `TuningRequest`; those that are left out are the benchmark's.
+        study: its name.
+        spaces: a folder of spaces that come before those of the suite.
 
     Raises:
+        FieldError: a field is wrong.
         ValueError: Optuna is not installed.
     """
     try:
@@ -89,7 +95,7 @@ def tuning_plan(
         if error.name not in ("optuna", "tomli_w"):
             raise
         raise ValueError("Optuna is not installed; pip install 'pllbench[tune]'") from error
-    return TuningPlan(selection, request, given, study, spaces)
+    return TuningPlan.of(selection, asked, study, spaces)
 
 
 def tune(

@@ -1,31 +1,30 @@
 """What Python users call: a grid from plain values to its results, and the results of folders."""
 
-import os
-import sys
-import threading
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack, cast
 
 from pllbench import api
 from pllbench.api import Results
-from pllbench.data.arrays import Arrays
-from pllbench.data.custom import content_digest
+from pllbench.budget import Criterion
+from pllbench.given import data_folder, opened, placed, with_classes
 from pllbench.grid.plan import plan
-from pllbench.grid.request import DatasetLike, MethodLike, Values, make_selection
-from pllbench.registry import MethodClass, MethodClasses, given_classes
-from pllbench.results.files import write_atomic
-from pllbench.source import can_be_imported
-from pllbench.validation import FieldError
+from pllbench.grid.request import (
+    DatasetLike,
+    FurtherParts,
+    MethodLike,
+    Parts,
+    Values,
+    make_selection,
+)
 
 if TYPE_CHECKING:
     from pllbench.runner.engine import Engine
     from pllbench.runner.job import StalePolicy
     from pllbench.runner.progress import Observer
+    from pllbench.tuning.tune import Tuned
 
 
 def run(
@@ -100,9 +99,8 @@ def run(
             settings do not fit them, the results folder is not writable, or a record is stale.
     """
     from pllbench.runner.display import choose_observer
-    from pllbench.runner.engine import Engine
     from pllbench.runner.job import RunOptions
-    from pllbench.runner.open_engine import EngineOptions, open_engine
+    from pllbench.runner.open_engine import EngineOptions
 
     observer, folder = choose_observer(progress), Path(results)
     selection = make_selection(
@@ -124,28 +122,99 @@ def run(
             "views": views,
         }
     )
-    data = os.environ.get("PLLBENCH_DATA", "data") if data_dir is None else data_dir
     options = RunOptions(
-        folder, Path(data), device, noisy_candidates, checkpoint_every=checkpoint_every, stale=stale
+        folder,
+        data_folder(data_dir),
+        device,
+        noisy_candidates,
+        checkpoint_every=checkpoint_every,
+        stale=stale,
     )
-    opened = (
-        nullcontext(engine)
-        if isinstance(engine, Engine)
-        else open_engine(EngineOptions(engine, device, jobs, timeout, address, gpus_per_run))
-    )
-    with _stored(_arrays(datasets), folder) as paths, given_classes(selection.classes):
-        names = (paths.get(name, name) for name in selection.datasets)
-        selection = replace(selection, datasets=tuple(names))
-        planned = plan(selection)
-        with opened as executing:
-            if not executing.in_process:
-                options = replace(options, classes=_by_value(selection.classes))
+    where = EngineOptions("", device, jobs, timeout, address, gpus_per_run)
+    with placed(selection, datasets, folder) as given:
+        planned = plan(given)
+        with opened(engine, where) as executing:
+            options = with_classes(options, given, executing)
             summary = api.run_planned(planned, executing, options, observer)
-        found = _warned(api.load(folder)).of_plan(selection)
+        found = _warned(api.load(folder)).of_plan(given)
     if summary.failed:
         (first, reason), num = summary.failed[0], len(summary.failed)
         warnings.warn(f"{num} runs failed; {first.title}: {reason}", stacklevel=2)
     return replace(found, summary=summary)
+
+
+def tune(
+    methods: "MethodLike | Sequence[MethodLike]" = (),
+    datasets: DatasetLike | Sequence[DatasetLike] = (),
+    *,
+    trials: int | None = None,
+    criterion: Criterion | None = None,
+    seeds: Sequence[int] | None = None,
+    holdout: float | None = None,
+    halving: int | None = None,
+    study: str | None = None,
+    spaces: str | Path | None = None,
+    results: str | Path = "results",
+    data_dir: str | Path | None = None,
+    engine: "str | Engine" = "local",
+    device: str = "auto",
+    jobs: int | None = None,
+    noisy_candidates: bool = False,
+    progress: "bool | Observer" = True,
+    **parts: Unpack[FurtherParts],
+) -> "Tuned":
+    """Search settings by candidate sets alone, alike for all methods; go on with a study.
+
+    Args:
+        methods: as in `run`.
+        datasets: as in `run`; true labels are not needed.
+        trials: of each method on each data set and q, those of earlier calls included; 20 where
+            neither this nor the benchmark says a number.
+        criterion: of the hold-out; covering_rate where nothing says it.
+        seeds: of the trials, from 100 on; 100 where nothing says them.
+        holdout: share of training rows kept aside in trials; 0.1 where nothing says it.
+        halving: after a share of its epochs, one trial in so many goes on; 3 where nothing says it.
+        study: its name; that of the benchmark, or `default`, where it is not given.
+        spaces: a folder of spaces of your own.
+        results: folder of the records; the study lies there, in `tuning/<study>`.
+        data_dir: as in `run`.
+        engine: as in `run`.
+        device: as in `run`.
+        jobs: as in `run`.
+        noisy_candidates: as in `run`.
+        progress: as in `run`; nothing of the test rows is shown.
+        **parts: what else says which runs, as in `run`: `q`, `benchmark`, `epochs`, `train`, ...
+
+    Returns:
+        The study, a frame of its trials, and what it chooses. Runs that have failed, but for their
+        settings, are a warning.
+
+    Raises:
+        ValueError: before any run starts: the request is wrong, or as in `run`.
+    """
+    from pllbench.runner.display import choose_observer
+    from pllbench.runner.job import RunOptions
+    from pllbench.runner.open_engine import EngineOptions
+
+    observer, folder = choose_observer(progress), Path(results)
+    asked: dict[str, object] = {"trials": trials, "criterion": criterion, "halving": halving}
+    asked |= {"holdout": holdout, "seeds": seeds}
+    asked = {name: value for name, value in asked.items() if value is not None}
+    benchmark = parts.get("benchmark")
+    name = study or (Path(str(benchmark)).stem if benchmark is not None else "default")
+    own = None if spaces is None else Path(spaces)
+    everything = {"methods": methods, "datasets": datasets, **parts}
+    selection = make_selection(cast("Parts", everything))
+    options = RunOptions(folder, data_folder(data_dir), device, noisy_candidates)
+    with placed(selection, datasets, folder) as given:
+        wanted = api.tuning_plan(given, asked, name, own)
+        with opened(engine, EngineOptions("", device, jobs)) as executing:
+            options = with_classes(options, given, executing)
+            tuned = api.tune(wanted, executing, options, observer)
+    if tuned.summary.failed:
+        (first, reason), num = tuned.summary.failed[0], len(tuned.summary.failed)
+        warnings.warn(f"{num} runs failed; {first.title}: {reason}", stacklevel=2)
+    return tuned
 
 
 def load(*folders: str | Path) -> Results:
@@ -161,63 +230,3 @@ def _warned(results: Results) -> Results:
     for reason in results.uncounted:
         warnings.warn(f"not counted: {reason}", stacklevel=3)
     return results
-
-
-def _arrays(datasets: object) -> list[Arrays]:
-    given = [datasets] if isinstance(datasets, Arrays) else datasets
-    return [one for one in given if isinstance(one, Arrays)] if isinstance(given, Sequence) else []
-
-
-@contextmanager
-def _stored(given: Sequence[Arrays], results: Path) -> Iterator[Mapping[str, str]]:
-    """Paths of the files of arrays, by name; an error there names the data set, not its file."""
-    paths: dict[str, str] = {}
-    for arrays in given:
-        content = arrays.content()
-        digest = sha256(content).hexdigest()[:16]
-        path = results / "work" / "arrays" / digest / f"{arrays.name}.npz"
-        if not path.exists() or content_digest(path) != digest:
-            write_atomic(path, content)
-        if paths.setdefault(arrays.name, str(path)) != str(path):
-            raise FieldError("datasets", "two have this name", arrays.name)
-    try:
-        yield paths
-    except ValueError as error:
-        message = str(error)
-        for name, file in paths.items():
-            message = message.replace(file, f"datasets {name}")
-        if message == str(error):
-            raise
-        raise ValueError(message) from error
-
-
-def _by_value(classes: MethodClasses) -> dict[str, bytes]:
-    """Classes as other processes can make them, also without a module to import them from."""
-    found: dict[str, bytes] = {}
-    for name, cls in classes.items():
-        try:
-            found[name] = _pickled(cls)
-        except Exception as error:  # a class may hold anything
-            reason = f"cannot be sent to worker processes ({error}); engine='inline' needs not"
-            raise FieldError("methods", reason, name) from error
-    return found
-
-
-_registered = threading.Lock()
-"""One registers a module at a time: another would take it back too early."""
-
-
-def _pickled(cls: MethodClass) -> bytes:
-    import cloudpickle
-
-    module = sys.modules.get(cls.__module__)
-    if module is None or cls.__module__ == "__main__" or can_be_imported(cls.__module__):
-        content: bytes = cloudpickle.dumps(cls)
-        return content
-    with _registered:  # a file that is run has a module that only this process knows
-        cloudpickle.register_pickle_by_value(module)
-        try:
-            content = cloudpickle.dumps(cls)
-        finally:
-            cloudpickle.unregister_pickle_by_value(module)
-    return content

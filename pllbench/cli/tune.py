@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pllbench.budget import FIRST_SEED, Criterion, TuningRequest
+from pllbench.budget import Criterion
 from pllbench.cli.console import (
     FAILED,
     INTERRUPTED,
@@ -16,10 +16,9 @@ from pllbench.cli.console import (
     show_columns,
     write,
 )
-from pllbench.cli.parsing import require_valid, seeds
+from pllbench.cli.parsing import seeds
 from pllbench.cli.run import EngineName, Stale, interruptible
 from pllbench.cli.selection import DataDir, Output, ResultsDir, SelectionFlags
-from pllbench.validation import FieldError
 
 if TYPE_CHECKING:
     from pllbench.tuning.chosen import Choice
@@ -102,7 +101,7 @@ def tune(
     settings go into a benchmark, which compares them with the default ones.
     """
     from pllbench import api
-    from pllbench.runner.display import TrialDisplay
+    from pllbench.runner.display import Display
     from pllbench.runner.job import RunOptions
     from pllbench.runner.open_engine import EngineOptions, open_engine, require_engine_options
 
@@ -114,7 +113,7 @@ def tune(
         _show_plan(wanted)
         return
     options = RunOptions(results, data_dir, device, noisy_candidates, checkpoint_every, stale)
-    display = TrialDisplay(TolerantConsole(stderr=True), wanted.request.criterion)
+    display = Display(TolerantConsole(stderr=True))
     with open_engine(where) as executing, interruptible(executing, display):
         tuned = api.tune(wanted, executing, options, display)
     _show(tuned, output)
@@ -134,24 +133,13 @@ def _plan(
     from pllbench import api
 
     trial_seeds = [seed for text in flags.seeds or () for seed in seeds(text)]
-    if trial_seeds and min(trial_seeds) < FIRST_SEED:
-        reason = f"trials have seeds from {FIRST_SEED} on: those below are the tables'"
-        raise FieldError("seeds", reason, ",".join(flags.seeds or ()))
     given |= {"holdout": flags.holdout, "seeds": trial_seeds or None}
     asked = {name: value for name, value in given.items() if value is not None}
-    for name, value in asked.items():
-        require_valid({name: value}, TuningRequest, f"--{name} {value}")
     with flags.named():
         selection = replace(flags, seeds=None, holdout=None).selection()
-        benchmark = selection.benchmark
-        if benchmark:
-            asked = {
-                n: getattr(benchmark.tuning, n) for n in benchmark.tuning.model_fields_set
-            } | asked
         if study is None:
             study = Path(flags.benchmark).stem if flags.benchmark else "default"
-        request = TuningRequest.parse(asked)
-        return api.tuning_plan(selection, request, frozenset(asked), study, spaces)
+        return api.tuning_plan(selection, asked, study, spaces)
 
 
 def _show_plan(wanted: "TuningPlan") -> None:

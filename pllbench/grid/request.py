@@ -31,21 +31,15 @@ MOST_SEEDS = 10_000
 """The largest number of seeds; a larger seed is given in a list."""
 
 
-class Parts(TypedDict, total=False):
-    """Parts of a selection; each may be left out, and a single value stands for a list of one."""
+class FurtherParts(TypedDict, total=False):
+    """Parts of a selection but for methods, data sets, seeds and hold-out."""
 
     benchmark: "str | Path | None"
     """Name of a benchmark of the suite, or a TOML file."""
-    methods: "MethodLike | Sequence[MethodLike]"
-    """Methods and variants by name; classes without an entry point as they are."""
-    datasets: "DatasetLike | Sequence[DatasetLike]"
-    """Data sets by name, own data by path, or `Arrays`."""
     q: float | Sequence[float]
     """Noise rates."""
     imbalance: float | Sequence[float]
     """Ratios of the largest to the smallest class of long-tailed training rows."""
-    seeds: int | Sequence[int]
-    """A number of seeds (3 is 0, 1, 2), or a list of seeds."""
     candidates: str | Values | None
     """Candidate process: its name, or `process` and its options."""
     annotations: str | None
@@ -56,14 +50,25 @@ class Parts(TypedDict, total=False):
     """Length of a run; short for the train setting."""
     network: str | None
     """Network of all methods; short for the train setting."""
-    holdout: float | None
-    """Share of training rows kept aside, with their candidate sets only."""
     hparams: Mapping[str, Values] | None
     """Hyperparameters, by method or variant, then by name."""
     train: Values | None
     """Train settings by name."""
     views: Values | None
     """View settings by name."""
+
+
+class Parts(FurtherParts, total=False):
+    """Parts of a selection; each may be left out, and a single value stands for a list of one."""
+
+    methods: "MethodLike | Sequence[MethodLike]"
+    """Methods and variants by name; classes without an entry point as they are."""
+    datasets: "DatasetLike | Sequence[DatasetLike]"
+    """Data sets by name, own data by path, or `Arrays`."""
+    seeds: int | Sequence[int]
+    """A number of seeds (3 is 0, 1, 2), or a list of seeds."""
+    holdout: float | None
+    """Share of training rows kept aside, with their candidate sets only."""
 
 
 def make_selection(parts: Parts) -> Selection:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pydantic import JsonValue
 
 from pllbench.reports.curves import CurvesById, kept_epochs, stack_runs, thin
-from pllbench.reports.leaderboard import Leaderboard
+from pllbench.reports.leaderboard import Leaderboard, Line
 from pllbench.reports.statistics import cliques, t_quantile
 from pllbench.reports.styles import assign_looks
 from pllbench.reports.table import Cell, Column
@@ -83,6 +83,11 @@ def figure_data(
 def _lines(board: Leaderboard) -> list[JsonValue]:
     looks = assign_looks({line.key: line.reference for line in board.lines})
     ids = anchors("method", (line.key for line in board.lines))
+    places = {
+        (name, row.label): i
+        for i, line in enumerate(board.lines)
+        for name, row in line.rows.items()
+    }
     return [
         {
             "id": ids[line.key],
@@ -90,11 +95,18 @@ def _lines(board: Leaderboard) -> list[JsonValue]:
             "label": line.label,
             "family": line.facts.family,
             "reference": line.reference,
+            "untuned": _untuned(line, places),
             "rank": None if line.place is None else round(line.place.average, 4),
             "look": [looks[line.key].colour, looks[line.key].marker, looks[line.key].dashes],
         }
         for line in board.lines
     ]
+
+
+def _untuned(line: Line, places: Mapping[tuple[str, str], int]) -> int | None:
+    """Place of the line with default settings of a tuned one; None where there is none."""
+    found = (places.get((name, row.untuned_label)) for name, row in line.rows.items() if row.budget)
+    return next((place for place in found if place is not None), None)
 
 
 def _columns(board: Leaderboard, columns: Sequence[Column]) -> list[JsonValue]:

@@ -14,6 +14,7 @@ from pllbench.reports.leaderboard import build_leaderboard, leaderboard_table
 from pllbench.reports.provenance import tabulate_audits, tabulate_machines, tabulate_missing
 from pllbench.reports.report import Report, TextTable
 from pllbench.reports.table import Table
+from pllbench.reports.tuning_worth import has_tuning_worth, report_tuning
 from pllbench.reports.wins import outcomes, tabulate_wins
 from pllbench.results.metrics import quantity_of
 from pllbench.results.records import Record
@@ -58,6 +59,7 @@ class Page:
         wins: the matrix of wins, ties and losses.
         datasets: a chapter each.
         lines: a chapter each, in the order of the leaderboard.
+        tuning: tuned rows beside default ones; None where there are none of both.
         compared: our numbers beside published ones; None where there are none.
         provenance: candidate sets and machines.
         missing: what failed, is missing or not counted; empty where all is there.
@@ -71,6 +73,7 @@ class Page:
     wins: TextTable
     datasets: tuple[Chapter, ...]
     lines: tuple[Chapter, ...]
+    tuning: Report | None
     compared: Report | None
     provenance: tuple[TextTable, ...]
     missing: tuple[TextTable, ...]
@@ -94,6 +97,7 @@ def build_page(source: PageSource) -> Page:
         wins=tabulate_wins(found, rivals),
         datasets=chapters.of_datasets(),
         lines=chapters.of_lines(),
+        tuning=report_tuning(table) if has_tuning_worth(table) else None,
         compared=source.compared,
         provenance=(tabulate_audits(table, records), tabulate_machines(records)),
         missing=tuple(tabulate_missing(source.planned, records, source.failures, source.uncounted)),

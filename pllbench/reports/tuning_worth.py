@@ -63,10 +63,14 @@ def tuning_worth(table: Table) -> list[TuningWorth]:
     Raises:
         ValueError: there is none.
     """
-    found = [worth for block in table.blocks for worth in _in_block(block, table)]
-    if not found:
+    if not has_tuning_worth(table):
         raise ValueError("no row here is there both with tuned settings and with default ones")
-    return found
+    return [worth for block in table.blocks for worth in _in_block(block, table)]
+
+
+def has_tuning_worth(table: Table) -> bool:
+    """Whether some row of a table is there both with tuned and with default settings."""
+    return any(True for block in table.blocks for _ in _in_block(block, table))
 
 
 def _in_block(block: Block, table: Table) -> Iterator[TuningWorth]:

@@ -5,7 +5,7 @@ import io
 import sys
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,13 +71,14 @@ class Display(Observer):
     Attributes:
         console: where it is shown.
         total: runs to execute.
-        shown: the number that is shown of a running run, as a fraction.
+        criterion: shown of trials of a search, in the place of test accuracy.
     """
 
     def __init__(self, console: Console) -> None:
         self.console = console
         self.total = 0
-        self.shown: Callable[[EpochProgress], float | None] = lambda progress: progress.accuracy
+        self.criterion: Criterion | None = None
+        self._until: Mapping[str, int] = {}
         self._running: dict[str, _Running] = {}
         self._ended = 0
         self._failed = 0
@@ -101,6 +102,10 @@ class Display(Observer):
     def repaints(self) -> bool:
         """Whether what is shown changes in its place, so that a run that ends leaves no line."""
         return self.console.is_terminal
+
+    def pausing(self, until: Mapping[str, int], criterion: Criterion) -> None:
+        """Runs that begin next are trials, which pause after so many epochs, by run_id."""
+        self._until, self.criterion = until, criterion
 
     def begun(self, runs: Sequence[PlannedRun]) -> None:
         """These runs are to be executed; on a terminal, the live view starts."""
@@ -138,6 +143,9 @@ class Display(Observer):
 
     def finished(self, run: PlannedRun, accuracy: float | None, seconds: float) -> None:
         """A run is stored; `accuracy` is a fraction."""
+        if self.criterion is not None:
+            self.paused(run, run.spec.train.epochs)
+            return
         self._reported()
         entry = self._running[run.spec.run_id]
         self._epochs_here += self._length(run) - entry.first
@@ -201,7 +209,7 @@ class Display(Observer):
 
     def _length(self, run: PlannedRun) -> int:
         """Epochs to which a run goes here."""
-        return run.spec.train.epochs
+        return self._until.get(run.spec.run_id, run.spec.train.epochs)
 
     def _time_left(self, running: Sequence[_Running]) -> str:
         """Estimated from the epochs trained since the first report."""
@@ -241,28 +249,9 @@ class Display(Observer):
     def _numbers(self, entry: _Running) -> tuple[str, str]:
         if entry.progress is None:
             return "-", "-"
-        epochs, value = entry.run.spec.train.epochs, self.shown(entry.progress)
-        return f"{entry.epochs_done}/{epochs}", "-" if value is None else f"{100 * value:.2f} %"
-
-
-class TrialDisplay(Display):
-    """Progress of trials: nothing of the test rows is shown."""
-
-    def __init__(self, console: Console, criterion: Criterion) -> None:
-        super().__init__(console)
-        self.shown = lambda progress: getattr(progress, criterion)
-        self._until: Mapping[str, int] = {}
-
-    def pausing(self, until: Mapping[str, int]) -> None:
-        """Runs that begin next pause after so many epochs, by run_id."""
-        self._until = until
-
-    def _length(self, run: PlannedRun) -> int:
-        return self._until.get(run.spec.run_id, run.spec.train.epochs)
-
-    def finished(self, run: PlannedRun, accuracy: float | None, seconds: float) -> None:  # noqa: ARG002
-        """A trial has come to its end."""
-        self.paused(run, run.spec.train.epochs)
+        value: float | None = getattr(entry.progress, self.criterion or "accuracy")
+        percent = "-" if value is None else f"{100 * value:.2f} %"
+        return f"{entry.epochs_done}/{entry.run.spec.train.epochs}", percent
 
 
 class NotebookDisplay(Display):

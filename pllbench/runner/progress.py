@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from pllbench.budget import Criterion
 from pllbench.grid.plan import PlannedRun
 from pllbench.training.trainer import Progress
 
@@ -12,8 +13,11 @@ class Observer:
     def begun(self, runs: Sequence[PlannedRun]) -> None:
         """These runs are to be executed."""
 
-    def pausing(self, until: Mapping[str, int]) -> None:
-        """Runs that begin next pause after so many epochs, by run_id."""
+    def pausing(self, until: Mapping[str, int], criterion: Criterion) -> None:
+        """Runs that begin next are trials: they pause after so many epochs, by run_id.
+
+        Then they are judged by `criterion`; their test accuracies are nobody's business.
+        """
 
     def started(self, run: PlannedRun) -> None:
         """A run has begun."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import tomli_w
 
@@ -28,6 +29,14 @@ class Choice:
     cell: TunedCell
     trial: Trial
     budget: Budget
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Method, hyperparameters and train settings, as a classifier of one's own takes them."""
+        spec = self.cell.runs(self.trial.number)[0].spec
+        searched = part(self.trial.settings, "train")
+        stated = spec.train.model_dump(mode="json", exclude_defaults=True)
+        return {"method": spec.method, "hparams": spec.hparams, "train": stated | searched}
 
     @property
     def setting(self) -> Setting:

@@ -80,7 +80,7 @@ def search(
         for share in shares(study.file.judging.halving):
             runs = [run for lot in lots for run in lot.runs()]
             until = {run.spec.run_id: look(run.spec.train.epochs, share) for run in runs}
-            observer.pausing(until)
+            observer.pausing(until, study.file.judging.criterion)
             found = run_grid(runs, engine, options, observer, until)
             if found.interrupted:
                 summary.interrupted = True
@@ -88,10 +88,10 @@ def search(
             failed = {run.spec.run_id: reason for run, reason in found.failed}
             summary.failed += [pair for pair in found.failed if not is_settings_fault(pair[1])]
             lots = [lot for lot in lots if lot.decide(share, failed)]
+            for lot in lots:
+                lot.clean()  # before they are in the journal, or nobody would after a kill
         for lot in lots:
-            trials = lot.trials()
-            lot.clean()  # first, or nobody would after a kill
-            study.add(lot.cell, trials)
+            study.add(lot.cell, lot.trials())
     return summary
 
 
@@ -165,10 +165,17 @@ class Lot:
         return [self._trial(number) for number in self.runs_of]
 
     def clean(self) -> None:
-        """Remove what unfinished runs have left: no trial goes on any more."""
+        """Remove checkpoints of trials that do not go on, and what a kill has left of others."""
+        results = self.options.results
+        going_on = {
+            run.spec.run_id
+            for run in self.runs()
+            if records.stored_record(results, run.spec) is None
+        }
         for run in (run for runs in self.runs_of.values() for run in runs):
-            workspace = Workspace.for_run(self.options.results, run.spec.run_id)
-            if workspace.folder.exists() and workspace.acquire():
+            workspace = Workspace.for_run(results, run.spec.run_id)
+            over = run.spec.run_id not in going_on and workspace.folder.exists()
+            if over and workspace.acquire():
                 workspace.finish()
 
     def _epochs(self, number: int, share: float) -> int:

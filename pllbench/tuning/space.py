@@ -134,8 +134,7 @@ def own_space(method: str, folder: Path | None = None) -> Space:
         ValueError: it is wrong.
     """
     cls = load_method(method)
-    beside = Path(inspect.getfile(cls)).parent / "spaces"
-    places = [place for place in (folder, spaces_folder(), beside) if place]
+    places = [place for place in (folder, spaces_folder(), _beside(cls)) if place]
     paths = [place / f"{method}.toml" for place in places]
     path = next((path for path in paths if path.is_file()), None)
     if path is None:
@@ -151,6 +150,14 @@ def own_space(method: str, folder: Path | None = None) -> Space:
     for key, value in _ends(space.hparams):
         _require(cls.hparams_type, {key: value}, f"{path}: hparams")
     return space
+
+
+def _beside(cls: type) -> Path | None:
+    """Folder of spaces beside the module of a class; None where that is no file."""
+    try:
+        return Path(inspect.getfile(cls)).parent / "spaces"
+    except (TypeError, OSError):  # of a notebook
+        return None
 
 
 def spaces_folder() -> Path:

@@ -1,12 +1,14 @@
 """Tuning: a selection is searched for settings, alike for all of its methods."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
-from pllbench.budget import Judging, TuningRequest
+from pydantic import ValidationError
+
+from pllbench.budget import FIRST_SEED, Judging, TuningRequest
 from pllbench.grid.benchmark import Benchmark
 from pllbench.grid.plan import PlannedRun, Selection, known_variants, plan
 from pllbench.grid.protocol import Setting
@@ -42,6 +44,21 @@ class TuningPlan:
     given: frozenset[str] = frozenset()
     study: str = "default"
     spaces: Path | None = None
+
+    @classmethod
+    def of(
+        cls, selection: Selection, asked: Mapping[str, object], study: str, spaces: Path | None
+    ) -> Self:
+        """The plan of what is asked for, and of what the benchmark's file asks for beside it.
+
+        Raises:
+            FieldError: a field is wrong.
+        """
+        for name, value in asked.items():
+            _require(name, value)
+        told = selection.benchmark.tuning if selection.benchmark else TuningRequest()
+        fields = {name: getattr(told, name) for name in told.model_fields_set} | dict(asked)
+        return cls(selection, TuningRequest.parse(fields), frozenset(fields), study, spaces)
 
     def open(self, results: Path) -> tuple[Study, list[TunedCell]]:
         """The study below a results folder, made where there is none, and its cells here.
@@ -108,6 +125,18 @@ class TuningPlan:
             raise FieldError("methods", "none here learns from candidate sets")
         _require_distinct(found.values())
         return list(found.values())
+
+
+def _require(name: str, value: object) -> None:
+    """Raise FieldError if a field of a request has no such value."""
+    if name == "seeds" and isinstance(value, Sequence) and min(value, default=0) < FIRST_SEED:
+        reason = f"trials have seeds from {FIRST_SEED} on: those below are the tables'"
+        raise FieldError(name, reason, ", ".join(map(str, value)))
+    try:
+        TuningRequest.parse({name: value})
+    except ValidationError as error:
+        reason = error.errors(include_url=False)[0]["msg"]
+        raise FieldError(name, reason, value) from error
 
 
 def _require_distinct(runs: Iterable[PlannedRun]) -> None:

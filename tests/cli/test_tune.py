@@ -131,8 +131,11 @@ def test_dry_run_says_what_would_be_searched(tmp_path: Path) -> None:
 
 
 REFUSED = [
-    (["--seeds", "3"], "--seeds 3: trials have seeds from 100 on: those below are the tables'"),
-    (["--holdout", "0"], "--holdout 0.0: holdout: Input should be greater than 0"),
+    (
+        ["--seeds", "3"],
+        "--seeds 0, 1, 2: trials have seeds from 100 on: those below are the tables'",
+    ),
+    (["--holdout", "0"], "--holdout 0.0: Input should be greater than 0"),
     (["--study", "a/b"], "--study a/b: its name must be letters"),
     (["--spaces", "nowhere"], "--spaces nowhere/shared.toml: not readable"),
     (["--methods", "average"], "--methods: unknown method 'average'"),

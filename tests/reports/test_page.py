@@ -115,3 +115,20 @@ def test_what_is_missing_has_tables() -> None:
     assert page_of(example_runs()).missing == ()
     titles = [table.title for table in partial_page().missing]
     assert titles == ["Failed runs", "Missing runs"]
+
+
+def test_tuned_rows_have_a_section_beside_default_ones() -> None:
+    page = page_of(tuned_runs())
+    assert page.tuning is not None
+    assert [table.title for table in page.tuning.tables][-1] == "Average ranks over data sets"
+    lines = page.figures["lines"]
+    assert isinstance(lines, list)
+    tuned = [line for line in lines if isinstance(line, dict) and line["untuned"] is not None]
+    assert len(tuned) == 2
+    for line in tuned:
+        place = line["untuned"]
+        assert isinstance(place, int)
+        plain = lines[place]
+        assert isinstance(plain, dict)
+        assert str(line["label"]).startswith(f"{plain['label']} (tuned: ")
+    assert page_of(example_runs()).tuning is None

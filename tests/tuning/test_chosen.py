@@ -70,6 +70,18 @@ def test_the_benchmark_has_each_row_with_default_and_with_tuned_settings(
     assert found["CC (epochs=9)"][0].spec.tuning is None
 
 
+def test_parameters_for_a_classifier_are_the_whole_choice(options: RunOptions) -> None:
+    tuned = run(on_lost("asyco", trials=2), options)
+    [choice] = tuned.choices
+    found = choice.parameters
+    assert found.keys() == {"method", "hparams", "train"}
+    assert found["method"] == "asyco"
+    assert found["hparams"]["tau"] == choice.trial.settings["hparams.tau"]
+    assert found["hparams"]["mu_max"] == 0.9, "what was not searched is the protocol's"
+    assert found["train"]["lr"] == choice.trial.settings["train.lr"]
+    assert found["train"]["epochs"] == 9, "stated by a flag"
+
+
 def test_tuned_settings_are_another_run_than_the_same_ones_by_hand(options: RunOptions) -> None:
     tuned = run(on_lost("cc", trials=1), options)
     by_label = rows(tuned)

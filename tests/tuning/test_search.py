@@ -102,6 +102,17 @@ def test_pruned_trials_leave_their_columns_and_no_record(options: RunOptions) ->
     assert not (options.results / "records").exists()
 
 
+def test_a_trial_that_does_not_go_on_leaves_its_checkpoint_no_longer_than_needed(
+    options: RunOptions,
+) -> None:
+    left: list[int] = []
+    work = options.results / "tuning" / "try" / "work"
+    engine = InlineEngine(before=lambda job: left.append(len([*work.glob("*/checkpoint.pt")])))
+    run(on_lost("cc", trials=9), options, engine)
+    # nine runs to the first look, then three go on, then one
+    assert left == [0, 1, 2, 3, 4, 5, 6, 7, 8, 3, 3, 3, 1]
+
+
 def test_more_trials_are_a_lot_of_their_own(options: RunOptions) -> None:
     first = only(run(on_lost("cc", trials=3), options))
     tuned = run(on_lost("cc", trials=9), options)

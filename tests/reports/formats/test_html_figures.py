@@ -157,3 +157,21 @@ def test_all_lines_of_a_figure_are_shown_or_none(browser: Browser, large: Path) 
     nothing.click()
     assert browser.all(f"{figure} .legend button[aria-pressed=true]") == []
     assert browser.shown(f"{figure} .empty") == ["Nothing is shown: choose lines below."]
+
+
+def test_tuned_rows_are_drawn_against_the_same_ones_with_default_settings(
+    browser: Browser, tmp_path: Path
+) -> None:
+    page = page_of(tuned_runs())
+    browser.open(write_page(page, tmp_path), "#tuning")
+    assert browser.shown("h2") == ["What tuning is worth"]
+    figure = "#tuning figure[data-figure=tuning]"
+    for column in ("Digits, q = 0.3", "Lost"):
+        browser.choose(f"{figure} select", column)
+        titles = browser.run(
+            "return [...document.querySelectorAll(arguments[0])].map(node => node.textContent)",
+            f"{figure} .marker title",
+        )
+        assert titles == ["+9.00 [+9.00, +9.00]"] * 2
+    assert "CC" in browser.find(f"{figure} svg").text
+    assert browser.shown("#tuning h3") == ["Digits", "Lost", "Average ranks over data sets"]

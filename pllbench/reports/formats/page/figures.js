@@ -7,6 +7,7 @@ const FIGURES = {
   sweeps: drawSweeps,
   differences: drawDifferences,
   "line-differences": drawLineDifferences,
+  tuning: drawTuning,
   curves: drawCurves,
   "line-curves": drawLineCurves,
 };
@@ -247,6 +248,22 @@ function drawLineDifferences(figure, width) {
   if (own === chosenLine()) return nothing("This is the chosen method: choose another one above.");
   if (data.lines[own].reference) return nothing("It learns from true labels, and is not compared.");
   return differencePanel(rows, width);
+}
+
+/** What tuning is worth: tuned lines against the same ones with default settings, in a column. */
+function drawTuning(figure, width) {
+  const j = Number(choice(figure, "column"));
+  const rows = data.lines
+    .map((line, i) => ({ i, line, default: data.lines[line.untuned] }))
+    .filter(({ i, line }) => line.untuned !== null && cellOf(i, j) && cellOf(line.untuned, j))
+    .map(({ i, line, default: plain }) => {
+      const found = pairedDifference(cellOf(i, j), cellOf(line.untuned, j));
+      return { label: plain.label, look: plain.look, title: differenceText(found), ...found };
+    })
+    .filter((row) => !row.note);
+  if (!rows.length) return nothing("No tuned row here is paired with the same one with default settings.");
+  const label = "Tuned - default (percentage points)";
+  return [dotRows({ width: Math.min(width, 900), rows, label, zero: true })];
 }
 
 /** A table of the numbers of a figure of differences below it. */

@@ -50,7 +50,7 @@ function fill(select, options) {
 /** The choices of a figure: which column, curve or data set. */
 function fillChoices(figure) {
   for (const select of figure.querySelectorAll("[data-choice]")) {
-    const onLine = figure.dataset.figure.startsWith("line-");
+    const onLine = figure.dataset.figure.startsWith("line-") || figure.dataset.figure === "tuning";
     if (select.dataset.choice === "column") {
       fill(select, columnsOf(figure).map((j) => [j, columnTitle(j, onLine)]));
     } else if (select.dataset.choice === "curve") {

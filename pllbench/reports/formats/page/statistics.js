@@ -12,10 +12,15 @@ function std(values) {
   return Math.sqrt(squares.reduce((sum, value) => sum + value, 0) / (values.length - 1));
 }
 
-/** Difference of two cells over their seeds with its 95 % interval, or a note why there is none. */
+/** Difference of two cells of one budget with its 95 % interval, or a note why there is none. */
 function difference(ours, theirs) {
   if (!ours || !theirs) return { note: "no runs of the chosen method" };
   if (ours.budget !== theirs.budget) return { note: "other budget" };
+  return pairedDifference(ours, theirs);
+}
+
+/** Difference of two cells over their seeds with its 95 % interval, or a note why there is none. */
+function pairedDifference(ours, theirs) {
   if (!ours.complete || !theirs.complete) return { note: "runs are missing" };
   if (ours.sets !== theirs.sets) return { note: "other candidate sets" };
   if (`${ours.seeds}` !== `${theirs.seeds}`) return { note: "other seeds" };
