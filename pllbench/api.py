@@ -145,11 +145,10 @@ class Results:
     def __repr__(self) -> str:
         specs = [record.spec for record in self.finished]
         methods, data = ({getattr(s, key) for s in specs} for key in ("method", "dataset"))
-        failed = f", {len(self.failed)} failed" if self.failed else ""
-        return (
-            f"<Results of {self._where}: {len(specs)} runs of {len(methods)} methods on "
-            f"{len(data)} data sets{failed}>"
-        )
+        counts = {"runs": len(specs), "methods": len(methods), "data sets": len(data)}
+        if self.failed:
+            counts["failed"] = len(self.failed)
+        return f"<Results of {self._where}: {', '.join(f'{k} {n}' for k, n in counts.items())}>"
 
     def _repr_html_(self) -> str:
         """The table, where there is one."""

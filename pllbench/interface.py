@@ -138,8 +138,9 @@ def run(
             summary = api.run_planned(planned, executing, options, observer)
         found = _warned(api.load(folder)).of_plan(given)
     if summary.failed:
-        (first, reason), num = summary.failed[0], len(summary.failed)
-        warnings.warn(f"{num} runs failed; {first.title}: {reason}", stacklevel=2)
+        (first, reason), num = summary.failed[0], len({run.spec.run_id for run in planned})
+        line = f"{len(summary.failed)} of {num} runs failed: {first.title}: {reason}"
+        warnings.warn(line, stacklevel=2)
     return replace(found, summary=summary)
 
 

@@ -169,7 +169,7 @@ def test_plain_parts_select_as_a_selection_does(tmp_path: Path) -> None:
 
 def test_results_say_what_they_hold(tmp_path: Path) -> None:
     results = api.load(store(tmp_path, one_column(cc=[90, 91], rc=[80, 81])))
-    assert repr(results) == f"<Results of {tmp_path}: 4 runs of 2 methods on 1 data sets>"
+    assert repr(results) == f"<Results of {tmp_path}: runs 4, methods 2, data sets 1>"
     assert results._repr_html_() == results.table()._repr_html_()
     nothing = api.load(tmp_path / "records")
     assert nothing._repr_html_().startswith("&lt;Results of ")

@@ -52,7 +52,7 @@ def test_runs_are_those_of_the_command(plugin_folder: Path, tmp_path: Path) -> N
             progress=False,
         )
         assert same(tmp_path / "typed", tmp_path / engine)
-        assert repr(found[engine]).endswith(": 4 runs of 2 methods on 1 data sets>")
+        assert repr(found[engine]).endswith(": runs 4, methods 2, data sets 1>")
     assert found["local"].table().to_markdown() == found["inline"].table().to_markdown()
     rows = [line.split() for line in answer.out.splitlines()]
     assert [line.split() for line in str(found["local"].table()).splitlines()[:4]] == rows[:4]
@@ -166,10 +166,12 @@ class Unlucky(Toy):
 
 def test_failed_runs_are_a_warning_and_the_others_are_done(tmp_path: Path) -> None:
     title = r"Unlucky \(epochs=2\) · birds q=0.3 · seed 0"
-    with pytest.warns(UserWarning, match=f"^2 runs failed; {title}: RuntimeError: out of luck$"):
+    with pytest.warns(
+        UserWarning, match=f"^2 of 4 runs failed: {title}: RuntimeError: out of luck$"
+    ):
         results = run_here([Unlucky, "cc"], BIRDS, seeds=2, results=tmp_path)
     assert [reason for _, reason in results.failed] == ["RuntimeError: out of luck"] * 2
-    assert repr(results).endswith(": 2 runs of 1 methods on 1 data sets, 2 failed>")
+    assert repr(results).endswith(": runs 2, methods 1, data sets 1, failed 2>")
     with pytest.warns(UserWarning, match="runs failed"):
         nothing = run_here(Unlucky, BIRDS, seeds=2, results=tmp_path / "other")
     assert nothing._repr_html_().startswith("&lt;Results of ")
