@@ -108,12 +108,13 @@ class Network(nn.Module):
         if self.forward_mode == "separate":
             outputs = [self(x) for x in xs]
             return torch.stack([z for z, _ in outputs]), torch.stack([h for _, h in outputs])
-        with self._num_views(len(xs) if self.forward_mode == "grouped" else 1):
-            logits, features = self(torch.cat(tuple(xs)))
-        return logits.unflatten(0, (len(xs), -1)), features.unflatten(0, (len(xs), -1))
+        num, together = len(xs), torch.cat(tuple(xs))
+        with self._grouped(num) if self.forward_mode == "grouped" else nullcontext():
+            logits, features = self(together)
+        return logits.view(num, -1, logits.shape[1]), features.view(num, -1, features.shape[1])
 
     @contextmanager
-    def _num_views(self, num: int) -> Iterator[None]:
+    def _grouped(self, num: int) -> Iterator[None]:
         norms = [module for module in self.encoder.modules() if isinstance(module, BatchNorm2d)]
         for norm in norms:
             norm.num_views = num

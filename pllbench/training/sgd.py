@@ -44,7 +44,7 @@ class SGD:
         self._groups = [part for part in given if isinstance(part, ParamGroup)]
         self._groups += [ParamGroup(plain)] if plain else []
         self._parameters: list[Tensor] = [p for group in self._groups for p in group.params]
-        self._velocity: dict[Tensor, Tensor] = {}
+        self._velocity: dict[int, Tensor] = {}  # by id: a tensor's own hash is slow
 
     def zero_grad(self) -> None:
         """Set all gradients to None, which frees their memory."""
@@ -67,17 +67,14 @@ class SGD:
 
     def _accelerate(self, moved: list[Tensor], changes: list[Tensor]) -> list[Tensor]:
         """The v of the parameters `moved`, after their changes have gone into it."""
-        velocity = self._velocity
-        pairs = list(zip(moved, changes, strict=True))
-        if old := [p for p in moved if p in velocity]:
-            torch._foreach_mul_([velocity[p] for p in old], self.momentum)
-            torch._foreach_add_(
-                [velocity[p] for p in old], [change for p, change in pairs if p in velocity]
-            )
-        for p, change in pairs:
-            if p not in velocity:
-                velocity[p] = change.clone()
-        return [velocity[p] for p in moved]
+        known = [self._velocity.get(id(p)) for p in moved]
+        pairs = list(zip(known, changes, strict=True))
+        if old := [v for v in known if v is not None]:
+            torch._foreach_mul_(old, self.momentum)
+            torch._foreach_add_(old, [change for v, change in pairs if v is not None])
+        velocity = [change.clone() if v is None else v for v, change in pairs]
+        self._velocity.update(zip(map(id, moved), velocity, strict=True))
+        return velocity
 
     def state_dict(self) -> dict[str, Any]:
         """The v of every parameter that has one, by place, laid out as torch's optimizers do.
@@ -86,9 +83,9 @@ class SGD:
         """
         places = range(len(self._parameters))
         state = {
-            place: {"momentum_buffer": self._velocity[p]}
+            place: {"momentum_buffer": self._velocity[id(p)]}
             for place, p in enumerate(self._parameters)
-            if p in self._velocity
+            if id(p) in self._velocity
         }
         sizes = [len(group.params) for group in self._groups]
         ends = itertools.accumulate(sizes)
@@ -109,8 +106,9 @@ class SGD:
             raise ValueError(
                 f"optimizer state of {sum(stored)} parameters, there are {len(self._parameters)}"
             )
+        parameters = self._parameters
         self._velocity = {
-            self._parameters[place]: entry["momentum_buffer"].to(self._parameters[place], copy=True)
+            id(parameters[place]): entry["momentum_buffer"].to(parameters[place], copy=True)
             for place, entry in state["state"].items()
             if entry["momentum_buffer"] is not None
         }
