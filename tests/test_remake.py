@@ -7,7 +7,6 @@ import pytest
 
 from pllbench import api
 from pllbench.api import Results
-from pllbench.grid.benchmark import load_benchmark
 from tests.factories import of_benchmark, store
 from tools import remake
 
@@ -44,12 +43,6 @@ def test_every_committed_plot_shows_the_records() -> None:
 def test_nothing_else_lies_beside_them(folder: str) -> None:
     there = {path.relative_to(ROOT).as_posix() for path in (ROOT / folder).iterdir()}
     assert there == {path for path in (*pages(), *plots()) if path.startswith(f"{folder}/")}
-
-
-def test_tables_with_a_tested_method_name_one_of_their_benchmark() -> None:
-    for name, tested in remake.TABLES.items():
-        methods = {method for grid in load_benchmark(name).grid for method in grid.methods}
-        assert tested is None or tested in methods
 
 
 def test_another_result_is_another_page_and_another_plot(

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from operator import methodcaller
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -22,6 +23,7 @@ from pllbench.grid.benchmark import load_benchmark
 from pllbench.grid.plan import Selection
 from pllbench.reports.aggregate import build_table
 from pllbench.reports.formats.render import to_text
+from pllbench.reports.formats.view import ReportView
 from pllbench.reports.plots import accuracy, epochs
 from pllbench.reports.plots.figure import save
 from pllbench.reports.report import report_table
@@ -29,16 +31,18 @@ from pllbench.reports.table import Table
 
 ROOT = Path(__file__).parents[1]
 
-TABLES: Mapping[str, str | None] = {
-    "tabular": None,
-    "tabular_ablations": "asyco",
-    "tabular_variants": None,
-    "noisy_tabular": None,
-    "long_tailed_digits": None,
-    "small_images": None,
-    "reduced_processes": None,
+plain = methodcaller("table")
+
+TABLES: Mapping[str, Callable[[Results], ReportView]] = {
+    "tabular": plain,
+    "tabular_ablations": methodcaller("tests", "asyco"),
+    "tabular_variants": plain,
+    "noisy_tabular": plain,
+    "long_tailed_digits": methodcaller("table", metrics=("balanced", "many", "medium", "few")),
+    "small_images": plain,
+    "reduced_processes": plain,
 }
-"""Benchmarks with a page in results/tables; a method that is tested against the others, if any."""
+"""Benchmarks with a page in results/tables, and what it shows."""
 
 EMBEDDED = {"README.md": ("table", "digits"), "docs/results.md": ("birdsong", "birdsong")}
 """Pages with a table between marks: the mark, and the benchmark."""
@@ -92,11 +96,10 @@ PLOTS = {
 def pages(records: Results) -> Iterator[tuple[str, str]]:
     """Path below the repository and text of every page that shows records."""
     yield "results/REPRODUCTION.md", records.compare("all").to_markdown()
-    for name, tested in TABLES.items():
+    for name, shown in TABLES.items():
         part = records.select(Selection(load_benchmark(name)))
         if part.finished:
-            view = part.tests(tested) if tested else part.table()
-            yield f"results/tables/{name}.md", view.to_markdown()
+            yield f"results/tables/{name}.md", shown(part).to_markdown()
     for path, (mark, name) in EMBEDDED.items():
         table = report_table(plain_table(records.select(Selection(load_benchmark(name)))))
         before, begin, rest = (ROOT / path).read_text("utf-8").partition(f"<!-- {mark} -->\n")
