@@ -7,6 +7,7 @@ numbers of whatever runs next in its process, unless what it left is found.
 import inspect
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -50,6 +51,12 @@ def _set_cudnn(flags: dict[str, bool]) -> None:
         setattr(cudnn, name, value)
 
 
+def _matmul_precision() -> str:
+    with warnings.catch_warnings():  # torch 2.9 deprecates the setting that this function reads
+        warnings.simplefilter("ignore", UserWarning)
+        return torch.get_float32_matmul_precision()
+
+
 _SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
     "the default dtype": (torch.get_default_dtype, torch.set_default_dtype),
     "the default device": (torch.get_default_device, _set_default_device),
@@ -64,7 +71,7 @@ _SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
     ),
     "the flags of cudnn": (_cudnn, _set_cudnn),
     "the precision of matrix products": (
-        torch.get_float32_matmul_precision,
+        _matmul_precision,
         torch.set_float32_matmul_precision,
     ),
     "NumPy's answer to errors": (np.geterr, lambda answers: np.seterr(**answers)),
