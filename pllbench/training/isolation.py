@@ -25,6 +25,10 @@ from pllbench.registry import method_entries
 from pllbench.surroundings import Surroundings
 
 
+def _default_device() -> torch.device:
+    return torch.empty(0).device  # torch 2.9's own getter fails after a reset to none
+
+
 def _set_default_device(device: torch.device) -> None:
     torch.set_default_device(None if device.type == "cpu" else device)
 
@@ -59,7 +63,7 @@ def _matmul_precision() -> str:
 
 _SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
     "the default dtype": (torch.get_default_dtype, torch.set_default_dtype),
-    "the default device": (torch.get_default_device, _set_default_device),
+    "the default device": (_default_device, _set_default_device),
     "the current GPU": (_gpu, torch.cuda.set_device),
     "the grad mode": (torch.is_grad_enabled, torch.set_grad_enabled),
     "anomaly detection": (torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
