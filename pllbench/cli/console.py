@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TextIO
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table as RichTable
@@ -43,7 +44,8 @@ _ASCII = {
     "—": "-",
     **dict(zip("▁▂▃▄▅▆▇█", "_.:-=+*#", strict=True)),
 }
-"""What stands for a character that a terminal's encoding lacks; for any other, a question mark."""
+"""What stands for a character that a terminal's encoding lacks; for any other, a question mark
+a column that it takes."""
 
 
 def prepare_streams() -> None:
@@ -60,7 +62,7 @@ def prepare_streams() -> None:
 def _replace(error: UnicodeError) -> tuple[str, int]:
     assert isinstance(error, UnicodeEncodeError)
     text = error.object[error.start : error.end]
-    return "".join(_ASCII.get(char, "?") for char in text), error.end
+    return "".join(_ASCII.get(char, "?" * cell_len(char)) for char in text), error.end
 
 
 def silence(stream: TextIO) -> None:

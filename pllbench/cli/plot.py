@@ -27,8 +27,11 @@ def plot(
     settings against default ones.
     """
     from pllbench.cli import console
-    from pllbench.reports.plots.figure import save
+    from pllbench.reports.plots.figure import boxes_note, save
 
     path = output or Path(f"{kind}.png")
-    save(flags.load(results).plot(kind, select), path)
+    figure = flags.load(results).plot(kind, select)
+    save(figure, path)
+    if note := boxes_note(figure):
+        console.print_error(note)
     console.write(f"{path}\n")

@@ -1,6 +1,7 @@
 """Choosing and opening the engine that runs are executed by."""
 
 import re
+import resource
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,9 @@ if TYPE_CHECKING:
 
 ENGINES = ("local", "ray", "inline")
 DEVICES = ("auto", "cpu", "cuda")
+
+_FILES_OF_A_JOB, _OTHER_FILES = 4, 20
+"""Open files of this process for a run at a time (its worker and its lock), and besides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +89,23 @@ def open_engine(options: EngineOptions) -> "Engine":
     if options.name == "inline":
         return InlineEngine()
     on_gpu = kind != "cpu" and num_gpus > 0
-    return LocalEngine(options.jobs or (1 if on_gpu else num_cores()), options.timeout)
+    return LocalEngine(_num_jobs(options.jobs, 1 if on_gpu else num_cores()), options.timeout)
+
+
+def _num_jobs(wanted: int | None, default: int) -> int:
+    """Runs at a time: those wanted, else `default` or what the limit of open files allows.
+
+    Raises:
+        FieldError: the limit allows fewer than are wanted, or none.
+    """
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = (limit - _OTHER_FILES) // _FILES_OF_A_JOB
+    jobs = wanted or max(1, min(default, most))
+    if jobs > most:
+        needed = jobs * _FILES_OF_A_JOB + _OTHER_FILES
+        mend = "fewer, or " * (most > 0) + f"first `ulimit -n {needed}`"
+        raise FieldError("jobs", f"the limit of open files, {limit}, is too low: {mend}", jobs)
+    return jobs
 
 
 def _ray_engine(options: EngineOptions) -> "Engine":

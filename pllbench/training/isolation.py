@@ -7,6 +7,7 @@ numbers of whatever runs next in its process, unless what it left is found.
 import inspect
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +23,10 @@ from torch.backends import cudnn
 
 from pllbench.registry import method_entries
 from pllbench.surroundings import Surroundings
+
+
+def _default_device() -> torch.device:
+    return torch.empty(0).device  # torch 2.9's own getter fails after a reset to none
 
 
 def _set_default_device(device: torch.device) -> None:
@@ -50,9 +55,15 @@ def _set_cudnn(flags: dict[str, bool]) -> None:
         setattr(cudnn, name, value)
 
 
+def _matmul_precision() -> str:
+    with warnings.catch_warnings():  # torch 2.9 deprecates the setting that this function reads
+        warnings.simplefilter("ignore", UserWarning)
+        return torch.get_float32_matmul_precision()
+
+
 _SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
     "the default dtype": (torch.get_default_dtype, torch.set_default_dtype),
-    "the default device": (torch.get_default_device, _set_default_device),
+    "the default device": (_default_device, _set_default_device),
     "the current GPU": (_gpu, torch.cuda.set_device),
     "the grad mode": (torch.is_grad_enabled, torch.set_grad_enabled),
     "anomaly detection": (torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
@@ -64,7 +75,7 @@ _SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
     ),
     "the flags of cudnn": (_cudnn, _set_cudnn),
     "the precision of matrix products": (
-        torch.get_float32_matmul_precision,
+        _matmul_precision,
         torch.set_float32_matmul_precision,
     ),
     "NumPy's answer to errors": (np.geterr, lambda answers: np.seterr(**answers)),

@@ -1,11 +1,15 @@
 """The console: standard output and error that are cut off, closed, or of a small encoding."""
 
+import io
 import os
 import shlex
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from pllbench.cli.console import prepare_streams, show_columns
 from pllbench.results.records import read_records
 from tests.commands import refused
 
@@ -52,6 +56,20 @@ def test_an_ascii_terminal_gets_its_table_and_files_are_utf8(
     command = f"PLL table --results RESULTS --format markdown --output {shlex.quote(str(file))}"
     assert shell(command, grid_results, **ascii_only).returncode == 0
     assert "±" in file.read_text("utf-8")
+
+
+def test_question_marks_take_the_columns_of_the_letters_that_they_stand_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two for a wide letter, none for an accent of its own: columns stay below one another."""
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii"))
+    prepare_streams()
+    labels = ("CC", "鸟类", "\N{GREEK CAPITAL LETTER DELTA}e\N{COMBINING ACUTE ACCENT}")
+    show_columns([{"label": label, "n": 3} for label in labels])
+    sys.stdout.flush()
+    lines = [line.rstrip() for line in written.getvalue().decode("ascii").splitlines()]
+    assert lines == ["label  n", "CC     3", "????   3", "?e     3"]
 
 
 def test_control_characters_of_a_name_reach_no_terminal() -> None:

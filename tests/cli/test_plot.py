@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from matplotlib import font_manager
 from matplotlib.figure import Figure
 
 from pllbench.reports.plots import figure as figures
@@ -66,3 +67,14 @@ def test_a_rule_is_refused_where_all_epochs_are_shown(kind: str) -> None:
     answer = pllbench("plot", kind, "--select", "last")
     message = f"pllbench: --select last: a plot of {kind} shows all epochs, so it takes no rule\n"
     assert answer == Answer(2, "", message)
+
+
+def test_letters_that_no_font_has_are_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(font_manager, "findSystemFonts", list)
+    path = tmp_path / "plot.png"
+    results = store(tmp_path, make_records([90, 91], method="鸟类"))
+    answer = pllbench("plot", "accuracy", "--output", path, "--results", results)
+    line = "no font here has 类鸟, drawn as boxes: install one that has, as Noto Sans CJK"
+    assert answer == Answer(0, f"{path}\n", f"pllbench: {line}\n")

@@ -2,6 +2,12 @@
 
 import os
 import re
+import resource
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
@@ -82,3 +88,55 @@ def test_one_run_at_a_time_on_a_gpu(device: str) -> None:
 def test_a_gpu_that_is_not_there_is_refused() -> None:
     with pytest.raises(FieldError, match=r"^device cuda:2: the last one here is cuda:1$"):
         open_engine(EngineOptions(device="cuda:2"))
+
+
+@pytest.fixture
+def file_limit(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Sets what the system is asked for."""
+
+    def set_limit(number: int) -> None:
+        monkeypatch.setattr(resource, "getrlimit", lambda _: (number, number))
+
+    return set_limit
+
+
+@pytest.mark.parametrize(
+    ("limit", "jobs", "message"),
+    [
+        (51, 8, "jobs 8: the limit of open files, 51, is too low: fewer, or first `ulimit -n 52`"),
+        (23, 1, "jobs 1: the limit of open files, 23, is too low: first `ulimit -n 24`"),
+        (23, None, "jobs 1: the limit of open files, 23, is too low: first `ulimit -n 24`"),
+    ],
+)
+def test_more_jobs_than_the_limit_of_open_files_allows_are_refused(
+    file_limit: Callable[[int], None], limit: int, jobs: int | None, message: str
+) -> None:
+    file_limit(limit)
+    with pytest.raises(FieldError, match=f"^{re.escape(message)}$"):
+        open_engine(EngineOptions(device="cpu", jobs=jobs))
+
+
+@pytest.mark.parametrize(("limit", "places"), [(24, 1), (31, 2), (1024, 8)])
+def test_jobs_by_default_are_what_the_limit_of_open_files_allows(
+    monkeypatch: pytest.MonkeyPatch, file_limit: Callable[[int], None], limit: int, places: int
+) -> None:
+    monkeypatch.setattr(local_engine, "cpu_count", lambda: 8)
+    monkeypatch.delenv("SLURM_CPUS_PER_TASK", raising=False)
+    file_limit(limit)
+    with open_engine(EngineOptions(device="cpu")) as engine:
+        assert isinstance(engine, LocalEngine)
+        assert engine.places == places
+
+
+@pytest.mark.parametrize(("limit", "code"), [(27, 2), (28, 0)])
+def test_two_runs_at_a_time_work_from_the_lowest_limit_of_open_files_on(
+    tmp_path: Path, limit: int, code: int
+) -> None:
+    program = f"{shlex.quote(sys.executable)} -m pllbench run --results {tmp_path} --jobs 2"
+    selection = "--methods cc --datasets digits --q 0.3 --seeds 2 --epochs 1"
+    line = f"ulimit -n {limit}; {program} {selection}"
+    answer = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+    assert answer.returncode == code, answer.stderr
+    if code:
+        assert answer.stderr.startswith("pllbench: --jobs 2: the limit of open files, 27, is too")
+        assert answer.stderr.count("\n") == 1

@@ -1,6 +1,5 @@
 """Plots of accuracy: against q, or against a hyperparameter."""
 
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -8,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from pydantic import JsonValue
 
-from pllbench.reports.plots.figure import Panel, draw_panels, line_options, wrap_title
+from pllbench.reports.plots.figure import Panel, draw_panels, line_options, wrap, wrap_title
 from pllbench.reports.statistics import MeanStd
 from pllbench.reports.styles import LineStyle, LineStyles, assign_styles, style_rows
 from pllbench.reports.table import Block, Cell, Column, Row, Table, section_titles
@@ -180,7 +179,7 @@ def _dots(block: Block, columns: Sequence[Column], title: str, styles: LineStyle
         for cell in row.cells
         if cell and cell.mean_std and (row.reference or cell.column in columns)
     ]
-    names = [textwrap.fill(style.label, 30) for style, _ in rows]
+    names = [wrap(style.label, 30) for style, _ in rows]
     heights = np.array([name.count("\n") + 1 for name in names])
     bottoms = np.cumsum(heights)
     places = bottoms - heights / 2

@@ -1,14 +1,14 @@
 """The critical-difference diagram of average ranks (Demsar, JMLR 2006, figure 1)."""
 
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from rich.cells import cell_len
 
-from pllbench.reports.plots.figure import SETTINGS, ShownFigure
+from pllbench.reports.plots.figure import SETTINGS, ShownFigure, wrap
 from pllbench.reports.ranks import rank_rows, ranks_title
 from pllbench.reports.statistics import Ranks, cliques
 from pllbench.reports.table import Table
@@ -54,7 +54,7 @@ def plot_ranks(diagrams: Sequence[Diagram]) -> Figure:
     Several diagrams stand one below the other.
     """
     labels = [label for diagram in diagrams for label in diagram.ranks.average]
-    margin = 0.7 + _LETTER * max(map(len, labels))
+    margin = 0.7 + _LETTER * max(map(cell_len, labels))
     width = _AXIS + 2 * margin
     placed = [_Placed(diagram, int(width * 14)) for diagram in diagrams]
     height = sum(one.height for one in placed)
@@ -67,7 +67,7 @@ def plot_ranks(diagrams: Sequence[Diagram]) -> Figure:
             _draw(figure.add_axes(box), one)
             at = (0.02, (y + 0.02 * one.height) / height)
             figure.text(*at, "\n".join(one.text), fontsize=7.5, color="0.25", va="bottom")
-    return figure
+        return figure.finish()
 
 
 class _Placed:
@@ -86,7 +86,7 @@ class _Placed:
     def __init__(self, diagram: Diagram, letters: int) -> None:
         averages = sorted(diagram.ranks.average.values())
         self.diagram = diagram
-        self.text = textwrap.wrap(" ".join(diagram.notes), letters)
+        self.text = wrap(" ".join(diagram.notes), letters).splitlines()
         self.bars = cliques(averages, diagram.ranks.critical_difference)
         lines = (len(averages) + 1) // 2
         self.top, self.bottom = 3.0 + 1.5 * bool(diagram.title), 1.0 + 0.5 * len(self.bars) + lines

@@ -5,19 +5,22 @@ Figures are built without pyplot, which would need a display and keeps global st
 
 import math
 import textwrap
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import matplotlib as mpl
 import numpy as np
-from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from rich.cells import cell_len
 
+from pllbench.reports.plots.fonts import DEFAULT, MISSING_GLYPH, choose_fonts
 from pllbench.reports.styles import LineStyle, LineStyles
 
 SUFFIXES = (".pdf", ".png", ".svg")
@@ -35,11 +38,12 @@ _NOTE = 0.17
 """Height of a line of notes in inches."""
 _SMALL, _GREY = 7.5, "0.25"
 """Size and colour of notes."""
+_SHOWN_BOXES = 10
+"""Letters that a note lists."""
 _HANDLE = 9
 """Width of the line beside a legend's label, in letters."""
-_FONTS = ("Noto Sans CJK JP", "Noto Sans CJK SC", "WenQuanYi Micro Hei", "Arial Unicode MS")
-"""Fonts with letters that the default lacks."""
 SETTINGS: dict[Any, Any] = {
+    "font.family": [DEFAULT],
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
@@ -82,23 +86,58 @@ class Panel:
     def size(self) -> tuple[float, float]:
         """Width and height in inches, texts at the y axis included."""
         lines = [line for name in self.names for line in name.split("\n")]
-        letters = max(map(len, lines), default=0)
+        letters = max(map(cell_len, lines), default=0)
         return _PANEL[0] + letters / _LETTERS, max(_PANEL[1], 0.8 + _LINE * len(lines))
+
+
+def wrap(text: str, width: int) -> str:
+    """`text` in lines of at most about `width` letters; an East Asian one takes two."""
+    return textwrap.fill(text, max(1, width * len(text) // max(1, cell_len(text))))
 
 
 def wrap_title(text: str) -> str:
     """A title of a panel, in lines that are no wider than the panel."""
-    return textwrap.fill(text, round(_LETTERS * _PANEL[0] * 0.8))
+    return wrap(text, round(_LETTERS * _PANEL[0] * 0.8))
 
 
 class ShownFigure(Figure):
-    """A figure that a notebook shows, whether it has imported pyplot or not."""
+    """A figure that a notebook shows, whether it has imported pyplot or not.
+
+    Attributes:
+        boxes: letters that no font here has, drawn as boxes.
+    """
+
+    boxes = ""
+
+    def finish(self) -> Self:
+        """This figure, whose texts are all there, in fonts that have their letters."""
+        self.boxes = choose_fonts(self)
+        return self
 
     def _repr_png_(self) -> bytes:
+        if note := boxes_note(self):
+            warnings.warn(note, stacklevel=1)
         content = BytesIO()
-        with mpl.rc_context(_settings()):
+        with _drawing():
             self.savefig(content, format="png", dpi=100)
         return content.getvalue()
+
+
+def boxes_note(figure: Figure) -> str:
+    """Which letters of a figure are boxes, and what helps; empty where none are."""
+    letters = figure.boxes if isinstance(figure, ShownFigure) else ""
+    if not letters:
+        return ""
+    shown = letters if len(letters) <= _SHOWN_BOXES else f"{letters[:_SHOWN_BOXES]}…"
+    return f"no font here has {shown}, drawn as boxes: install one that has, as Noto Sans CJK"
+
+
+@contextmanager
+def _drawing() -> Iterator[None]:
+    """The settings of all figures; a letter without font is said once, not by matplotlib."""
+    with mpl.rc_context(SETTINGS), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", MISSING_GLYPH, UserWarning)
+        yield
 
 
 def save(figure: Figure, path: Path, description: str = "") -> None:
@@ -121,7 +160,7 @@ def save(figure: Figure, path: Path, description: str = "") -> None:
     }
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with mpl.rc_context(_settings()):
+        with _drawing():
             figure.savefig(path, dpi=200, metadata=metadata[suffix])
     except OSError as error:
         raise ValueError(f"{path}: cannot be written ({error.strerror})") from error
@@ -135,7 +174,7 @@ def draw_panels(
     lines = [panels[i : i + across] for i in range(0, len(panels), across)]
     widths = [max(line[i].size[0] for line in lines if i < len(line)) for i in range(across)]
     heights = [max(panel.size[1] for panel in line) for line in lines]
-    with mpl.rc_context(_settings()):
+    with mpl.rc_context(SETTINGS):
         figure = ShownFigure(figsize=(sum(widths), sum(heights)), layout="constrained")
         grid = list(figure.subplots(len(lines), across, squeeze=False, height_ratios=heights).flat)
         drawn: set[str] = set()
@@ -150,18 +189,12 @@ def draw_panels(
             text = _wrap_notes(figure, notes)
             figure.supxlabel(text, fontsize=_SMALL, color=_GREY)
             _add_height(figure, _NOTE * (text.count("\n") + 1))
-    return figure
-
-
-def _settings() -> dict[Any, Any]:
-    """The settings, with those fonts of other scripts that this machine has behind the default."""
-    installed = {font.name for font in font_manager.fontManager.ttflist}
-    return SETTINGS | {"font.family": ["DejaVu Sans", *(f for f in _FONTS if f in installed)]}
+        return figure.finish()
 
 
 def _wrap_notes(figure: Figure, notes: Sequence[str]) -> str:
     """What the numbers are, in lines of small letters as wide as the figure."""
-    return textwrap.fill(" ".join(notes), max(40, int(figure.get_figwidth() * _LETTERS * 1.15)))
+    return wrap(" ".join(notes), max(40, int(figure.get_figwidth() * _LETTERS * 1.15)))
 
 
 def _add_height(figure: Figure, inches: float) -> None:
@@ -171,8 +204,8 @@ def _add_height(figure: Figure, inches: float) -> None:
 def _add_legend(figure: Figure, styles: Sequence[LineStyle], notes: str) -> None:
     """Add notes and a legend below the panels, in as many columns as fit; the figure grows."""
     room = int(figure.get_figwidth() * _LETTERS)
-    texts = [textwrap.fill(style.label, max(20, room - _HANDLE)) for style in styles]
-    widths = [max(map(len, text.split("\n"))) + _HANDLE for text in texts]
+    texts = [wrap(style.label, max(20, room - _HANDLE)) for style in styles]
+    widths = [max(map(cell_len, text.split("\n"))) + _HANDLE for text in texts]
 
     def needed(across: int) -> int:
         return sum(int(column.max()) for column in np.array_split(widths, across))

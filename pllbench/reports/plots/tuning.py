@@ -1,13 +1,12 @@
 """The plot of what tuning is worth."""
 
-import textwrap
 from collections import defaultdict
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from pllbench.reports.plots.figure import Panel, draw_panels, wrap_title
+from pllbench.reports.plots.figure import Panel, draw_panels, wrap, wrap_title
 from pllbench.reports.styles import LineStyles, style_rows
 from pllbench.reports.table import Table, format_q, section_titles
 from pllbench.reports.tuning_worth import TuningWorth, tuning_worth
@@ -49,5 +48,5 @@ def _panel(title: str, rows: Sequence[TuningWorth], several: bool) -> Panel:
         axes.set_xlabel("tuned - default (points)")
         return set()  # each row has its label beside it
 
-    names = [textwrap.fill(label, 30) for label in labels]
+    names = [wrap(label, 30) for label in labels]
     return Panel(draw, names)
