@@ -430,6 +430,7 @@ class Results:
             comparisons=comparisons,
             records=self.finished,
             note=benchmark.note if benchmark else "",
+            shared=shown[0].shared,
         )
         return ReportView(reproduction.report_comparison([selection]))
 

@@ -18,18 +18,20 @@ from pllbench.tuning.tune import TuningPlan
 
 
 def main() -> None:
-    """Print the report."""
+    """Print the report, or one line on why there is none (exit code 2)."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("benchmark", help="its name, or a TOML file")
     parser.add_argument("--results", type=Path, default=Path("results"))
     parser.add_argument("--format", default="markdown", help="or json")
     arguments = parser.parse_args()
-    benchmark = load_benchmark(arguments.benchmark)
-    study = load_study(arguments.results, Path(arguments.benchmark).stem)
-    wanted = TuningPlan(Selection(benchmark=benchmark), benchmark.tuning)
-    entries = [
-        entry for cell in wanted.cells(study.file) for entry in criterion_entries(study, cell)
-    ]
+    try:
+        benchmark = load_benchmark(arguments.benchmark)
+        study = load_study(arguments.results, Path(arguments.benchmark).stem)
+        cells = TuningPlan(Selection(benchmark=benchmark), benchmark.tuning).cells(study.file)
+        entries = [entry for cell in cells for entry in criterion_entries(study, cell)]
+    except ValueError as error:
+        sys.stderr.write(f"criteria.py: {error}\n")
+        sys.exit(2)
     sys.stdout.write(to_text(report_criteria(entries), arguments.format))
 
 

@@ -102,5 +102,17 @@ def differences(spec: RunSpec, name: str, protocol: Protocol) -> list[str]:
     return found
 
 
+def settings_by_name(spec: RunSpec) -> dict[str, str]:
+    """Every setting that a run reads, by its name, as `differences` writes it: `key=value`.
+
+    Without its candidate process, which belongs to the column, and the data_seed, which says what
+    the spread of a row is made of.
+    """
+    found = {key: f"{key}={value}" for key, value in spec.hparams.items()}
+    for part in (spec.train, spec.views) if spec.gradient else (spec.views,):
+        found |= {key: f"{key}={_value_text(value)}" for key, value in part}
+    return found | {"folds": f"folds={spec.folds}", "holdout": f"holdout={spec.holdout:g}"}
+
+
 def _value_text(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -22,6 +22,7 @@ from pllbench.reports.groups import (
     split_by_origin,
 )
 from pllbench.reports.highlight import with_marks
+from pllbench.reports.shared_settings import shared_note, shared_settings, without_settings
 from pllbench.reports.table import Block, Cell, Column, Row, Table
 from pllbench.results.metrics import CRITERIA, DEFAULT_METRIC, Metric
 from pllbench.results.model_selection import DEFAULT_RULE, Select
@@ -74,10 +75,12 @@ def build_metric_table(
         data[group.spec.dataset, group.spec.imbalance].append((group, cell))
     keys = list(data) if planned is not None else sorted(data, key=_data_order)
     blocks = tuple(with_marks(_block(*key, data[key], shown), benchmark) for key in keys)
-    notes = caption(blocks, groups, shown)
+    shared = shared_settings(groups, protocol)
+    notes = [without_settings(note, shared) for note in caption(blocks, groups, shown)]
+    notes += shared_note(shared)
     notes += [benchmark.note] if benchmark and benchmark.note else []
     title = benchmark.title if benchmark else ""
-    return Table(blocks, shown.select, tuple(notes), title, shown.metrics)
+    return Table(blocks, shown.select, tuple(notes), title, shown.metrics, shared)
 
 
 def _shown_metrics(groups: Sequence[RunGroup], shown: Shown) -> list[tuple[RunGroup, Metric]]:

@@ -7,6 +7,7 @@ from itertools import product
 
 from pllbench.reports.ranks import tabulate_ranks
 from pllbench.reports.report import Entry, Report, TextRow, TextTable, plain_headers, plain_row
+from pllbench.reports.shared_settings import without_settings
 from pllbench.reports.statistics import holm, paired_difference, paired_t_p, wilcoxon_p
 from pllbench.reports.table import (
     MISSING,
@@ -102,14 +103,15 @@ def report_tests(tests: Sequence[PairedTest], table: Table) -> Report:
     """A text table a data set and process; and ranks, where there are several data sets."""
     name = tests[0].method
     rows = [row for block in table.blocks for row in block.rows if row.name == name]
-    method = common_label(name, (row.label for row in rows))
+    method = without_settings(common_label(name, (row.label for row in rows)), table.shared)
     wilcoxon = any(test.wilcoxon_p is not None for test in tests)
     headers = ["Against", "q", "n", "Difference", "p (t)", "Holm"]
     headers += ["p (Wilcoxon)", "Holm"] * wilcoxon
     titles = section_titles((test.data_title, test.candidates) for test in tests)
     sections: dict[str, list[TextRow]] = defaultdict(list)
     for test in tests:
-        row = plain_row(_texts(test)[: len(headers)])
+        label = without_settings(test.label, table.shared)
+        row = plain_row((label, *_texts(test))[: len(headers)])
         sections[titles[test.data_title, test.candidates]].append(row)
     tables = [
         TextTable(
@@ -200,8 +202,8 @@ def _holm(p_values: Mapping[tuple[str, ...], float | None]) -> dict[tuple[str, .
 
 
 def _texts(test: PairedTest) -> tuple[str, ...]:
-    """A test in all columns, those of Wilcoxon's included."""
-    start = (test.label, format_q(test.q), str(test.n))
+    """A test in all columns but the first, those of Wilcoxon's included."""
+    start = (format_q(test.q), str(test.n))
     if test.difference is None or test.note == "identical":
         return (*start, test.note, *(MISSING,) * 4)
     t = (format_p(test.t_p), format_p(test.t_holm))

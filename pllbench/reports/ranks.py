@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from string import ascii_letters
 
 from pllbench.reports.report import TextTable, plain_headers, plain_row
+from pllbench.reports.shared_settings import without_settings
 from pllbench.reports.statistics import Ranks, cliques, rank
 from pllbench.reports.table import DECIMALS, Block, Row, Table, common_label, format_p
 
@@ -56,7 +57,9 @@ def rank_lines(
         raise ValueError("ranks need at least two rows with all their runs on every data set here")
     return RankedLines(
         ranks=rank({key: complete[key] for key in first.values()}),
-        labels={key: line_label(rows) for key, rows in lines.items()},
+        labels={
+            key: without_settings(line_label(rows), table.shared) for key, rows in lines.items()
+        },
         datasets=[block.key for block in blocks],
         shared={key: leader for key, leader in leaders.items() if key != leader},
         left_out=[key for key in scores if key not in complete],

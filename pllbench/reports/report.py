@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from pllbench.reports.shared_settings import without_settings
 from pllbench.reports.table import MISSING, Block, Cell, Table, data_title, format_change
 from pllbench.results.metrics import DEFAULT_METRIC, Metric
 from pllbench.results.model_selection import Select
@@ -168,7 +169,7 @@ def report_table(table: Table) -> Report:
     return Report(
         title="",
         tables=tuple(
-            TextTable("", ((block.title,), *block.headers), tuple(_text_rows(block)))
+            TextTable("", ((block.title,), *block.headers), tuple(_text_rows(block, table.shared)))
             for block in table.blocks
         ),
         notes=(*table.title_note, *table.notes),
@@ -177,10 +178,11 @@ def report_table(table: Table) -> Report:
     )
 
 
-def _text_rows(block: Block) -> Iterator[TextRow]:
+def _text_rows(block: Block, shared: Sequence[str]) -> Iterator[TextRow]:
     for row in block.rows:
+        label = TextCell(without_settings(row.label, shared))
         span = max(1, len(block.columns) // len(row.cells)) if row.reference else 1
-        yield TextRow((TextCell(row.label), *(_text_cell(c, span) for c in row.cells)), row.grey)
+        yield TextRow((label, *(_text_cell(c, span) for c in row.cells)), row.grey)
     if last := block.improvement:
         yield TextRow((TextCell(last.label), *map(_change_cell, last.values)), last.grey)
 

@@ -18,6 +18,7 @@ from pllbench.reports.published import (
     not_run,
 )
 from pllbench.reports.report import Report, TextTable, plain_headers, plain_row
+from pllbench.reports.shared_settings import shared_note, without_settings
 from pllbench.reports.table import (
     MISSING,
     format_difference,
@@ -74,6 +75,7 @@ class ComparedSelection:
         name: of its benchmark; empty for other selections.
         note: of its benchmark.
         source: of its benchmark: where the numbers stand.
+        shared: settings of all its rows, which their labels leave out.
     """
 
     title: str
@@ -82,6 +84,7 @@ class ComparedSelection:
     name: str = ""
     note: str = ""
     source: str = ""
+    shared: tuple[str, ...] = ()
 
 
 def report_comparison(selections: Sequence[ComparedSelection], title: str = "") -> Report:
@@ -127,6 +130,7 @@ def compare_grids(
     for grid in dict.fromkeys(run.grid for run in planned):
         runs = [run for run in planned if run.grid == grid]
         finished = with_ids(found, (run.spec.run_id for run in runs))
+        tables = []
         if finished:
             tables = [build_table(finished, protocol, rule, runs, benchmark) for rule in rules]
             comparisons = compare(tables, entries)
@@ -143,6 +147,7 @@ def compare_grids(
                 name=name,
                 note=benchmark.note,
                 source=benchmark.source,
+                shared=tables[0].shared if tables else (),
             )
         )
     return parts
@@ -216,7 +221,10 @@ def _tabulate(selection: ComparedSelection) -> list[TextTable]:
             TextTable(
                 title=selection.title if len(sections) == 1 else f"{selection.title}: {title}",
                 headers=plain_headers(headers),
-                rows=tuple(plain_row(_texts(entries)) for entries in rows.values()),
+                rows=tuple(
+                    plain_row((without_settings(label, selection.shared), *_texts(entries)))
+                    for (_, label, _), entries in rows.items()
+                ),
                 num_labels=2,
                 notes=tuple(f"{r}: {_in_words(_verdicts(comparisons, r))}." for r in rules),
                 breaks=(5, *range(7, len(headers), 3)),
@@ -224,16 +232,17 @@ def _tabulate(selection: ComparedSelection) -> list[TextTable]:
         )
     about = [f"Published: {selection.source}."] if selection.source else []
     about += [selection.note] if selection.note else []
+    about += shared_note(selection.shared)
     about += _provenance_notes(selection.records)
     tables[-1] = replace(tables[-1], notes=(*tables[-1].notes, *about))
     return tables
 
 
 def _texts(entries: Sequence[Comparison]) -> list[str]:
-    """One published number beside our accuracies under each rule."""
+    """One published number, behind its row's label, beside our accuracies under each rule."""
     first = entries[0]
     published = format_mean(first.published_mean, first.published_std)
-    texts = [first.label, format_q(first.q), published, f"{first.n}/{first.published_n or MISSING}"]
+    texts = [format_q(first.q), published, f"{first.n}/{first.published_n or MISSING}"]
     for entry in entries:
         texts += [_accuracy(entry), _difference(entry), entry.verdict]
     return texts

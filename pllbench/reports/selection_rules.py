@@ -12,7 +12,8 @@ from pllbench.reports.report import (
     plain_row,
     table_entries,
 )
-from pllbench.reports.table import Cell, Row, Table, format_q, section_titles
+from pllbench.reports.shared_settings import without_settings
+from pllbench.reports.table import Cell, Table, format_q, section_titles
 from pllbench.results.model_selection import RULES, Select
 
 
@@ -29,8 +30,9 @@ def report_rules(tables: Mapping[Select, Table]) -> Report:
     sections: dict[str, list[TextRow]] = defaultdict(list)
     for under_rules in zip(*(tables[rule].cells for rule in rules), strict=True):
         row, cell = under_rules[0]
+        label = without_settings(row.label, first.shared)
         title = titles[cell.column.data_title, cell.column.candidates]
-        sections[title].append(_text_row(row, [cell for _, cell in under_rules]))
+        sections[title].append(_text_row(label, [cell for _, cell in under_rules]))
     headers = plain_headers(("Method", "q", *(RULES[rule].header for rule in rules)))
     return Report(
         title="",
@@ -61,6 +63,6 @@ def _rule_notes(rules: Sequence[Select]) -> list[str]:
     return notes
 
 
-def _text_row(row: Row, cells: Sequence[Cell]) -> TextRow:
+def _text_row(label: str, cells: Sequence[Cell]) -> TextRow:
     numbers = (f"{c.number} ({c.note})" if c.note else c.number for c in cells)
-    return plain_row((row.label, format_q(cells[0].column.q), *numbers))
+    return plain_row((label, format_q(cells[0].column.q), *numbers))

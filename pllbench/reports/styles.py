@@ -4,13 +4,14 @@ Colour, marker and dashes differ at once, so that lines can be told apart in gre
 matplotlib: pages draw their figures themselves.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 from zlib import crc32
 
 from pllbench.grid.protocol import default_protocol
+from pllbench.reports.shared_settings import without_settings
 from pllbench.reports.table import Table
 
 # Okabe and Ito's palette: its colours stay apart under the common kinds of colour blindness.
@@ -48,9 +49,8 @@ def style_rows(table: Table) -> LineStyles:
     looks = assign_looks(
         {key: any(row.reference for row in rows.values()) for key, rows in lines.items()}
     )
-    shared = shared_settings(row.label for rows in lines.values() for row in rows.values())
     return {
-        row.label: replace(looks[key], label=without_settings(row.label, shared))
+        row.label: replace(looks[key], label=without_settings(row.label, table.shared))
         for key, rows in lines.items()
         for row in rows.values()
     }
@@ -63,21 +63,6 @@ def settings_in(label: str) -> tuple[str, list[str]]:
     if not (bracket and label.endswith(")") and all("=" in setting for setting in settings)):
         return label, []
     return name, settings
-
-
-def shared_settings(labels: Iterable[str]) -> list[str]:
-    """The settings that all of some labels end with; none of a single label."""
-    listed = [settings_in(label)[1] for label in dict.fromkeys(labels)]
-    if len(listed) < 2:
-        return []
-    return [setting for setting in listed[0] if all(setting in other for other in listed)]
-
-
-def without_settings(label: str, shared: Sequence[str]) -> str:
-    """A label without some of its settings."""
-    name, settings = settings_in(label)
-    left = [setting for setting in settings if setting not in shared]
-    return f"{name} ({', '.join(left)})" if left else name
 
 
 def assign_looks(references: Mapping[str, bool]) -> LineStyles:

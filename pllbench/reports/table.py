@@ -300,6 +300,8 @@ class Table:
         notes: sentences of the caption, except for the meaning of marks.
         title: of the benchmark, without a full stop; empty for other selections.
         metrics: what its numbers are, one a column in turn.
+        shared: settings, as `key=value`, that all rows have which read them; labels in print leave
+            them out.
     """
 
     blocks: tuple[Block, ...]
@@ -307,6 +309,7 @@ class Table:
     notes: tuple[str, ...]
     title: str = ""
     metrics: tuple[Metric, ...] = (DEFAULT_METRIC,)
+    shared: tuple[str, ...] = ()
 
     @property
     def cells(self) -> list[tuple[Row, Cell]]:

@@ -82,7 +82,7 @@ def criterion_entries(study: Study, cell: TunedCell) -> list[CriterionEntry]:
     """All criteria at all looks at the first lot of a cell's trials, where there are two or more.
 
     Raises:
-        ValueError: the columns of a trial are missing or damaged.
+        ValueError: the columns of a trial are missing or damaged, or the data has no true labels.
     """
     lot = [trial for trial in study.trials(cell) if trial.number in study.file.numbers(0)]
     found = []
@@ -133,6 +133,11 @@ def _looked(study: Study, cell: TunedCell, trial: Trial, share: float) -> Looked
     """A trial at a look; this reads its test accuracies."""
     epochs = _epochs(cell, trial, share)
     curves = list(_curves(study, cell, trial))
+    if any("accuracy" not in one for one in curves):
+        name = cell.base.spec.dataset
+        raise ValueError(
+            f"data set {name!r}: criteria are held against true labels, and it has none"
+        )
     held = [HoldoutCurves.of(one) for one in curves]
     return Looked(
         covering_rate=fmean(holdout_score(one, "covering_rate", epochs) for one in held),

@@ -16,7 +16,8 @@ def test_a_grid_is_stored_and_its_table_printed(grid_results: Path) -> None:
     assert len(stored(grid_results)) == 8
     table = (grid_results / "answer.txt").read_text()
     assert re.search(r"Digits +q = 0.1 +q = 0.3\n", table)
-    assert re.search(r"CC \(epochs=2\)( +[*+] \d+\.\d\d ± \d+\.\d\d){2}\n", table)
+    assert re.search(r"CC( +[*+] \d+\.\d\d ± \d+\.\d\d){2}\n", table)
+    assert "Shared settings: epochs=2." in table
     assert "n = 2 seeds" in table
     assert not (grid_results / "work").exists() or not list((grid_results / "work").iterdir())
 

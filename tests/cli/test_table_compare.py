@@ -102,6 +102,9 @@ def test_tables_of_another_source(tmp_path: Path) -> None:
     assert page.count("last10: 1 agree, 0 differ, 0 too few, 8 not run.") == 1
     assert page.count("last10: 0 agree, 1 differ, 0 too few, 8 not run.") == 2
     assert "Published: VALEN paper (NeurIPS 2021), table 5" in page
+    assert "| CC |  | 62.21 ± 1.77 | 5/5 | 62.00 ± 0.79 |" in page
+    shared = r"epochs=500, batch\_size=100, lr=0.01, milestones=(1.0,), folds=5"
+    assert f"Shared settings: {shared}." in page
     both = pllbench("table", "--compare", "all", "--format", "json", "--results", folder).out
     run = [entry for entry in json.loads(both) if entry["n"]]
     assert {(entry["method"], entry["source"], entry["published_n"]) for entry in run} == {

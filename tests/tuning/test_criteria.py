@@ -1,6 +1,8 @@
 """How good the criteria are: by numbers, and over the trials of a study."""
 
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +19,8 @@ from pllbench.tuning.criteria import (
     regret,
     report_criteria,
 )
-from tests.tuning.helpers import on_lost, run
+from tests.tuning.helpers import EPOCHS, on_lost, run
+from tools import criteria
 
 
 def test_rank_correlation_and_regret_by_numbers() -> None:
@@ -83,3 +86,31 @@ def test_the_report_has_a_table_a_look_and_means_over_methods(options: RunOption
     assert "| Lost |  | covering rate | 2 | 4 | 0.50 | 1.50 |" in text
     assert text.count("| Lost |") == 4
     assert to_text(report_criteria(entries), "csv").startswith("method,label,dataset")
+
+
+def test_a_study_without_true_labels_is_one_line(
+    options: RunOptions,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    tuned = run(on_lost("cc", trials=2), options)
+    for path in tuned.study.folder.glob("**/*.npz"):
+        columns = dict(read_curves(path))
+        del columns["accuracy"]
+        write_curves(path, columns)
+    line = "data set 'lost': criteria are held against true labels, and it has none"
+    with pytest.raises(ValueError, match=f"^{line}$"):
+        criterion_entries(tuned.study, tuned.cells[0])
+    benchmark = tmp_path / "try.toml"
+    benchmark.write_text(
+        'title = "a study"\n[[grid]]\nmethods = ["cc"]\ndatasets = ["lost"]\nseeds = [0]\n'
+        f'[[setting]]\nreason = "short"\ntrain = {{ epochs = {EPOCHS}, network = "linear" }}\n'
+        "[tuning]\ntrials = 2\n"
+    )
+    arguments = ["criteria.py", str(benchmark), "--results", str(options.results)]
+    monkeypatch.setattr(sys, "argv", arguments)
+    with pytest.raises(SystemExit) as ended:
+        criteria.main()
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == f"criteria.py: {line}\n"

@@ -74,7 +74,7 @@ _LONG = 44
 _COLUMNS = 5
 """Columns of numbers with their spread that fit on a page; wider tables are broken."""
 
-_LINES, _LINE = 46, 36
+_LINES, _LINE = 44, 36
 """Lines that fit on a page beside a caption, and letters that fit on a line of a wrapped label."""
 
 _COLUMN = 55
