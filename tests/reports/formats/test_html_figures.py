@@ -6,6 +6,8 @@ import pytest
 
 pytest.importorskip("selenium", reason="selenium is not installed")
 
+from selenium.webdriver.support.ui import Select
+
 from pllbench.reports.aggregate import build_table
 from pllbench.reports.paired_tests import paired_tests
 from pllbench.reports.table import format_difference
@@ -99,6 +101,40 @@ def test_figures_follow_their_choices(browser: Browser, path: Path) -> None:
     assert len(browser.all(f"{line} .drawing > svg")) == 3
     browser.find("#method-cc details summary").click()
     assert "momentum" in browser.find("#method-cc details table").text
+
+
+def test_the_choices_of_figures_are_in_the_address(browser: Browser, path: Path) -> None:
+    browser.open(path, "#dataset-digits")
+    curves = "#dataset-digits figure[data-figure=curves]"
+    accuracy = "#dataset-digits figure[data-figure=accuracy]"
+    browser.choose(f"{curves} [data-choice=column]", "q = 0.7")
+    browser.choose(f"{curves} [data-choice=curve]", "Class noise rate (%)")
+    [button] = [b for b in browser.all(f"{curves} .legend button") if b.text == "CC"]
+    button.click()
+    [button] = [b for b in browser.all(f"{accuracy} .legend button") if b.text == "none"]
+    button.click()
+    address = browser.address()
+    browser.find("nav a[href='#comparisons']").click()
+    browser.choose("figure[data-figure=pareto] select", "Lost")
+    both = browser.address()
+    for opened in (address, both.replace("#comparisons", "#dataset-digits")):
+        browser.open(path, opened)
+        found = browser.all(f"{curves} select")
+        assert [Select(one).first_selected_option.text for one in found] == [
+            "q = 0.7",
+            "Class noise rate (%)",
+        ]
+        assert browser.shown(f"{curves} .legend [aria-pressed=true]") == [
+            "PRODEN",
+            "RC",
+            "Fully supervised",
+        ]
+        assert browser.shown(f"{accuracy} .empty") == ["Nothing is shown: choose lines below."]
+        assert len(browser.all(f"{accuracy} .legend [aria-pressed=false]")) == 4
+    browser.open(path, both)
+    assert len(browser.all("figure[data-figure=pareto] .drawing .marker")) == 4
+    browser.open(path, "#dataset-digits?dataset-digits.curves.column=q+%3D+9")
+    assert Select(browser.find(f"{curves} select")).first_selected_option.text == "q = 0.1"
 
 
 def test_every_figure_is_drawn_and_named(browser: Browser, path: Path) -> None:

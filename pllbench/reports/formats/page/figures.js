@@ -47,42 +47,51 @@ function columnsOf(figure) {
   return figure.dataset.columns.split(",").filter(Boolean).map(Number);
 }
 
+/** Value of the option that is chosen by its text, else of the first one. */
 function choice(figure, name) {
-  return figure.querySelector(`[data-choice=${name}]`).value;
+  const select = figure.querySelector(`[data-choice=${name}]`);
+  const text = chosen(figure, name);
+  select.selectedIndex = Math.max(0, [...select.options].findIndex((option) => option.text === text));
+  return select.value;
 }
 
 function nothing(text) {
   return [element("p", { class: "empty" }, text)];
 }
 
-/** The lines that a figure shows, and the buttons that show and hide them. */
+/** The lines of the buttons that a figure has. */
 const legends = new WeakMap();
 
-/** The lines that are shown: of many the first ten, which rank best, and the chosen one. */
+/** The lines that are shown: those chosen, else of many the ten that rank best and the one compared with. */
+function shownLines(figure, lines) {
+  const text = chosen(figure, "lines");
+  if (text === "all" || (text === undefined && lines.length <= 12)) return lines;
+  if (text === undefined) return lines.filter((i, k) => k < 10 || i === chosenLine());
+  const ids = text.split(".");
+  return lines.filter((i) => ids.includes(data.lines[i].id));
+}
+
+/** The lines of a figure that are shown, and the buttons that show and hide them. */
 function legend(figure, lines) {
   const known = legends.get(figure);
   if (!known || `${known.lines}` !== `${lines}`) {
-    const first = lines.length > 12 ? lines.slice(0, 10).concat(chosenLine()) : lines;
     const list = element("div", { class: "legend", role: "group", "aria-label": "Lines shown" });
-    legends.set(figure, { lines, list, shown: new Set(first) });
     if (lines.length > 2) list.append(...["all", "none"].map((word) => legendSwitch(figure, word)));
-    for (const i of lines) list.append(legendButton(figure, i));
+    const buttons = new Map(lines.map((i) => [i, legendButton(figure, i)]));
+    list.append(...buttons.values());
+    legends.set(figure, { lines, list, buttons });
     known?.list.remove();
     figure.append(list);
   }
-  const { shown } = legends.get(figure);
-  return lines.filter((i) => shown.has(i));
+  const shown = shownLines(figure, lines);
+  for (const [i, button] of legends.get(figure).buttons) button.setAttribute("aria-pressed", shown.includes(i));
+  return shown;
 }
 
 /** A button that shows all lines of a figure, or none. */
 function legendSwitch(figure, word) {
   const button = element("button", { type: "button", class: "switch" }, word);
-  button.addEventListener("click", () => {
-    const { lines, list, shown } = legends.get(figure);
-    lines.forEach((i) => (word === "all" ? shown.add(i) : shown.delete(i)));
-    for (const one of list.querySelectorAll("[aria-pressed]")) one.setAttribute("aria-pressed", word === "all");
-    drawFigure(figure);
-  });
+  button.addEventListener("click", () => choose(figure, "lines", word));
   return button;
 }
 
@@ -91,13 +100,12 @@ function legendButton(figure, i) {
   const sample = svg("svg", { width: 30, height: 14, viewBox: "0 0 30 14", "aria-hidden": "true" });
   sample.append(path(look, [[0, 7], [30, 7]]));
   if (look[1]) sample.append(marker(look, 15, 7));
-  const { shown } = legends.get(figure);
-  const pressed = String(shown.has(i));
-  const button = element("button", { type: "button", "aria-pressed": pressed, title: label }, sample, element("bdi", {}, label));
+  const button = element("button", { type: "button", title: label }, sample, element("bdi", {}, label));
   button.addEventListener("click", () => {
-    if (!shown.delete(i)) shown.add(i);
-    button.setAttribute("aria-pressed", String(shown.has(i)));
-    drawFigure(figure);
+    const { lines } = legends.get(figure);
+    const shown = shownLines(figure, lines);
+    const kept = shown.includes(i) ? shown.filter((other) => other !== i) : [...shown, i];
+    choose(figure, "lines", kept.map((j) => data.lines[j].id).join(".") || "none");
   });
   return button;
 }

@@ -60,7 +60,7 @@ function fillChoices(figure) {
     } else {
       fill(select, [["", "all ranked data sets"], ...data.datasets.map(({ title }, i) => [i, title])]);
     }
-    select.addEventListener("change", () => drawFigure(figure));
+    select.addEventListener("change", () => choose(figure, select.dataset.choice, select.selectedOptions[0].text));
   }
 }
 
