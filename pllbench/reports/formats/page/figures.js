@@ -32,8 +32,11 @@ function curveLabel(name, columns) {
 /** Draw a figure anew, as wide as there is room. */
 function drawFigure(figure) {
   const drawing = figure.querySelector(".drawing");
-  const width = Math.max(260, Math.floor(drawing.clientWidth));
-  drawing.replaceChildren(...FIGURES[figure.dataset.figure](figure, width));
+  const room = () => Math.max(260, Math.floor(drawing.clientWidth));
+  const draw = (width) => drawing.replaceChildren(...FIGURES[figure.dataset.figure](figure, width));
+  const before = room();
+  draw(before);
+  if (room() !== before) draw(room()); // a new legend takes room beside it
   const caption = figure.querySelector("figcaption").textContent;
   for (const node of drawing.querySelectorAll(":scope > svg")) {
     const title = node.querySelector(".title")?.textContent.concat(".");
@@ -169,6 +172,11 @@ function sweepPanel(columns, lines, { width, title, faded = new Set() }) {
   return node;
 }
 
+/** Whether some columns are rates to draw accuracy against: more than one. */
+function sweeps(columns) {
+  return columns.length > 1 && columns.every((j) => data.columns[j].q !== null);
+}
+
 /** Accuracies of one column, a row a line. */
 function dotPanel(column, lines, { width, title }) {
   const rows = lines
@@ -183,15 +191,15 @@ function dotPanel(column, lines, { width, title }) {
 function drawAccuracy(figure, width) {
   const columns = columnsOf(figure);
   const groups = panels(columns);
-  const swept = groups.filter((group) => data.columns[group[0]].q !== null);
   const lines = linesIn(columns);
+  const swept = groups.filter(sweeps);
   const shown = swept.length ? legend(figure, lines) : lines;
-  const each = panelWidth(width, groups.length > 1 ? groups.length : 1);
-  const nodes = groups.map((group) => {
+  const each = panelWidth(width, swept.length);
+  const nodes = groups.flatMap((group) => {
     const title = groups.length > 1 ? data.columns[group[0]].candidates ?? "" : "";
-    const dots = { width: Math.min(width, 900), title };
-    if (data.columns[group[0]].q === null) return dotPanel(group[0], shown, dots);
-    return sweepPanel(group, shown, { width: Math.min(each, 760), title });
+    if (sweeps(group)) return [sweepPanel(group, shown, { width: Math.min(each, 760), title })];
+    const dots = (j) => ({ width: Math.min(width, 900), title: columns.length > 1 ? columnTitle(j, false) : "" });
+    return group.map((j) => dotPanel(j, shown, dots(j)));
   });
   const found = nodes.filter(Boolean);
   return found.length ? found : nothing("Nothing is shown: choose lines below.");
@@ -199,7 +207,7 @@ function drawAccuracy(figure, width) {
 
 function drawSweeps(figure, width) {
   const own = Number(figure.dataset.place);
-  const groups = panels(columnsOf(figure)).filter((group) => data.columns[group[0]].q !== null);
+  const groups = panels(columnsOf(figure)).filter(sweeps);
   return groups.map((group) => {
     const { dataset, candidates } = data.columns[group[0]];
     const same = data.columns.filter((c) => c.dataset === dataset && c.candidates !== null);
@@ -258,10 +266,9 @@ function drawLineDifferences(figure, width) {
   return differencePanel(rows, width);
 }
 
-/** What tuning is worth: tuned lines against the same ones with default settings, in a column. */
-function drawTuning(figure, width) {
-  const j = Number(choice(figure, "column"));
-  const rows = data.lines
+/** Tuned lines against the same ones with default settings, in a column. */
+function tunedRows(j) {
+  return data.lines
     .map((line, i) => ({ i, line, default: data.lines[line.untuned] }))
     .filter(({ i, line }) => line.untuned !== null && cellOf(i, j) && cellOf(line.untuned, j))
     .map(({ i, line, default: plain }) => {
@@ -269,6 +276,11 @@ function drawTuning(figure, width) {
       return { label: plain.label, look: plain.look, title: differenceText(found), ...found };
     })
     .filter((row) => !row.note);
+}
+
+/** What tuning is worth in a column. */
+function drawTuning(figure, width) {
+  const rows = tunedRows(Number(choice(figure, "column")));
   if (!rows.length) return nothing("No tuned row here is paired with the same one with default settings.");
   const label = "Tuned - default (percentage points)";
   return [dotRows({ width: Math.min(width, 900), rows, label, zero: true })];
