@@ -27,7 +27,7 @@ from pllbench.results import records
 from pllbench.results.curves import Curves, long_form, num_epochs, read_curves
 from pllbench.results.files import write_atomic
 from pllbench.results.filter import Filter, is_planned, planned_runs
-from pllbench.results.metrics import DEFAULT_METRIC, Metric
+from pllbench.results.metrics import CLASS_METRICS, DEFAULT_METRIC, Metric
 from pllbench.results.model_selection import DEFAULT_RULE, RULES, Select
 from pllbench.results.records import Record
 from pllbench.results.rows import run_rows
@@ -457,6 +457,7 @@ class Results:
                     ((one.record.spec, one.folder) for one in self.stored), path.parent
                 ),
                 curves=self.columns() if curves else None,
+                classes=self._class_accuracies(select),
                 compared=self._compared(select),
                 planned=self.planned,
                 failures=self._failures(),
@@ -464,6 +465,16 @@ class Results:
             )
             text = to_html(build_page(source))
         write_atomic(path, text.encode(), durable=False)
+
+    def _class_accuracies(self, select: Select) -> Table | None:
+        """The table of the metrics of long-tailed runs; None where no run has them."""
+        runs = [run for run in self.finished if run.spec.imbalance != 1]
+        planned = [run for run in self.planned or () if run.spec.imbalance != 1] or None
+        shown, benchmark = Shown(select, CLASS_METRICS), self.selection.benchmark
+        try:
+            return build_metric_table(runs, self.protocol, shown, planned, benchmark)
+        except FieldError:
+            return None
 
     def _compared(self, select: Select) -> Report | None:
         """Our numbers beside the paper's; None where it has none for any run here."""

@@ -141,6 +141,7 @@ def show_columns(rows: Sequence[Mapping[str, object]], *, one_line: bool = False
                 overflow="ellipsis" if wide else "fold",
                 no_wrap=wide or header != headers[-1],
                 min_width=width,
+                max_width=room if wide and header == headers[-1] else None,
             )
         for line in lines:
             view.add_row(*map(Text, line))

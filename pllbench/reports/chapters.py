@@ -1,8 +1,8 @@
 """The parts of a page about one data set, or one line of the leaderboard."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from pllbench.data.catalogue import DATASETS
 from pllbench.reports.figure_data import anchors
@@ -10,9 +10,9 @@ from pllbench.reports.leaderboard import Leaderboard, Line
 from pllbench.reports.report import TextCell, TextRow, TextTable, plain_headers, report_table
 from pllbench.reports.settings import tabulate_settings
 from pllbench.reports.styles import settings_in
-from pllbench.reports.table import MISSING, Cell, Column, Row, format_q
+from pllbench.reports.table import MISSING, Cell, Column, Row, Table, format_q
 from pllbench.reports.wins import PairedOutcome, format_wins
-from pllbench.results.metrics import quantity_of
+from pllbench.results.metrics import CLASS_METRICS, METRICS, quantity_of
 from pllbench.results.records import Record
 
 _SPLITS = {
@@ -31,11 +31,12 @@ class Chapter:
         title: its heading.
         quantity: what its accuracies are, as titles begin.
         facts: names and values.
-        tables: its text tables; the first has the accuracies.
+        tables: its text tables; the first has the accuracies, the second the settings of a line, or
+            accuracies by classes of long-tailed data.
         links: addresses, by row and column of cells of the first table.
         columns: places of its columns in the data of the figures.
         place: its own place there, among the data sets or the lines.
-        sweeps: whether there are rates q to draw accuracies against.
+        sweeps: whether accuracies are drawn against several rates q.
     """
 
     anchor: str
@@ -58,8 +59,12 @@ class Chapters:
         records: Sequence[Record],
         addresses: Mapping[str, str],
         found: Sequence[PairedOutcome],
+        classes: Table | None = None,
     ) -> None:
-        """`addresses` are those of the records by run_id, `found` the outcomes of all pairs."""
+        """`addresses` are those of the records by run_id, `found` the outcomes of all pairs.
+
+        `classes` has the accuracies by classes of long-tailed data.
+        """
         self.board, self.columns, self.addresses = board, board.columns, addresses
         self.records = {record.run_id: record for record in records}
         self.lines = anchors("method", (line.key for line in board.lines))
@@ -67,6 +72,7 @@ class Chapters:
         self.signs: dict[tuple[str, Column], Counter[int]] = defaultdict(Counter)
         for outcome in found:
             self.signs[outcome.key, outcome.column][outcome.sign] += 1
+        self.classes = _class_tables(classes) if classes else {}
         self.means: dict[tuple[Column, str], list[float]] = defaultdict(list)
         for row, cell in board.table.cells:
             if cell.competes and not row.reference and cell.printed_mean is not None:
@@ -91,11 +97,11 @@ class Chapters:
             title=block.title,
             quantity=quantity_of([self.columns[j].metric for j in columns]),
             facts=_dataset_facts(block.dataset, [self.records[run_id] for run_id in runs]),
-            tables=(table,),
+            tables=(table, *filter(None, [self.classes.get(block.key)])),
             links={(i, 0): f"#{anchor}" for i, anchor in enumerate(anchors_of_rows)},
             columns=tuple(columns),
             place=place,
-            sweeps=any(self.columns[j].q is not None for j in columns),
+            sweeps=self._sweeps(columns),
         )
 
     def _line(self, place: int, line: Line) -> Chapter:
@@ -122,8 +128,14 @@ class Chapters:
             links=links,
             columns=tuple(j for j, _ in shown),
             place=place,
-            sweeps=any(self.columns[j].q is not None for j, _ in shown),
+            sweeps=self._sweeps(j for j, _ in shown),
         )
+
+    def _sweeps(self, places: Iterable[int]) -> bool:
+        """Whether some columns differ in the rate alone."""
+        columns = [self.columns[j] for j in places]
+        rated = [(c.block_key, c.candidates, c.metric) for c in columns if c.q is not None]
+        return len(rated) > len(set(rated))
 
     def _result(self, line: Line, column: Column, cell: Cell) -> TextRow:
         seconds = [self.records[run_id].provenance.seconds for run_id in cell.run_ids]
@@ -160,9 +172,21 @@ class Chapters:
             ranks, groups = self.board.ranked.ranks, set(line.place.groups)
             rivals = [other for other in self.board.lines if other.place and other is not line]
             same = [one.label for one in rivals if one.place and groups & {*one.place.groups}]
-            test = f"(Nemenyi, 5 %, {len(ranks.average)} methods, N = {ranks.num_blocks} data sets)"
+            test = (
+                f"(Nemenyi, 5 %, {len(ranks.average)} methods, data sets: N = {ranks.num_blocks})"
+            )
             facts.append(("Not told apart from", f"{', '.join(same) or 'none'} {test}"))
         return tuple(facts)
+
+
+def _class_tables(classes: Table) -> dict[str, TextTable]:
+    """Text tables of accuracies by classes, by `Block.key`, each with what its metrics are."""
+    notes = tuple(f"{metric}: {METRICS[metric]}." for metric in CLASS_METRICS)
+    tables = report_table(classes).tables
+    return {
+        block.key: replace(table, notes=(*table.notes, *notes))
+        for block, table in zip(classes.blocks, tables, strict=True)
+    }
 
 
 def _differences(row: Row) -> str:

@@ -150,13 +150,16 @@ def _notes(
     if ranked is None:
         reason = "ranks need two methods with all their runs on one data set, on equal sets"
         return (f"Not ranked: {reason}.",)
-    listed = ", ".join(titles[key] for key in ranked.datasets)
-    notes = [f"Ranked over {len(ranked.datasets)} data sets: {listed}.", *rank_notes(ranked)]
+    listed = "; ".join(titles[key] for key in ranked.datasets)
+    number = len(ranked.datasets)
+    count = "one data set" if number == 1 else f"{number} data sets"
+    notes = [f"Ranked over {count}: {listed}.", *rank_notes(ranked)]
     notes += ["Places: those that Nemenyi's test leaves open to a method."]
     notes += ["Methods that share a letter of the tie group cannot be told apart by it."]
     others = sum(not line.reference and line.place is None for line in lines)
     if others:
-        notes += [f"No rank: {others} rows that lack runs there, or have other candidate sets."]
+        rows = "one row that lacks" if others == 1 else f"{others} rows that lack"
+        notes += [f"No rank: {rows} runs there, or with other candidate sets."]
     notes += ["Seconds: mean wall time of a run, over the ranked data sets."]
     return tuple(notes)
 

@@ -10,7 +10,7 @@ from pllbench.registry import MethodFacts
 from pllbench.reports.chapters import Chapter, Chapters
 from pllbench.reports.curves import CurvesById
 from pllbench.reports.figure_data import figure_data
-from pllbench.reports.leaderboard import build_leaderboard, leaderboard_table
+from pllbench.reports.leaderboard import Leaderboard, build_leaderboard, leaderboard_table
 from pllbench.reports.provenance import tabulate_audits, tabulate_machines, tabulate_missing
 from pllbench.reports.report import Report, TextTable
 from pllbench.reports.table import Table
@@ -30,6 +30,7 @@ class PageSource:
         facts: of methods, by registered name; may lack some.
         addresses: where the records of a run are, by run_id.
         curves: of the runs; None for a page without curves.
+        classes: accuracies by classes of the long-tailed runs; None where there are none.
         compared: our numbers beside published ones; None where there are none.
         planned: the runs of the selection; None where it does not say which there ought to be.
         failures: titles and reasons of runs whose last try failed, by run_id.
@@ -41,6 +42,7 @@ class PageSource:
     facts: Mapping[str, MethodFacts] = field(default_factory=dict)
     addresses: Mapping[str, str] = field(default_factory=dict)
     curves: CurvesById | None = None
+    classes: Table | None = None
     compared: Report | None = None
     planned: Sequence[PlannedRun] | None = None
     failures: Mapping[str, tuple[str, str]] = field(default_factory=dict)
@@ -85,13 +87,12 @@ def build_page(source: PageSource) -> Page:
     table, records = source.table, source.records
     board = build_leaderboard(table, records, source.facts)
     found = list(outcomes(table))
-    chapters = Chapters(board, records, source.addresses, found)
+    chapters = Chapters(board, records, source.addresses, found, source.classes)
     rivals = {line.key: line.label for line in board.lines if not line.reference}
     seconds = {record.run_id: record.provenance.seconds for record in records}
-    contents = f"{len(board.lines)} methods and variants on {len(table.blocks)} data sets"
     return Page(
         title=table.title or "Results",
-        facts=(f"{len(records):,} runs of {contents}.", *table.notes),
+        facts=(f"{_contents(board, len(records))}.", *table.notes),
         quantity=quantity_of([column.metric for column in board.columns]),
         leaderboard=leaderboard_table(board),
         wins=tabulate_wins(found, rivals),
@@ -103,3 +104,15 @@ def build_page(source: PageSource) -> Page:
         missing=tuple(tabulate_missing(source.planned, records, source.failures, source.uncounted)),
         figures=figure_data(board, seconds, source.curves),
     )
+
+
+def _contents(board: Leaderboard, num_runs: int) -> str:
+    """`354 runs of 11 methods and variants on 5 data sets`."""
+    lines, blocks = len(board.lines), len(board.table.blocks)
+    methods = "1 method" if lines == 1 else f"{lines} methods and variants"
+    runs, datasets = _counted(num_runs, "run"), _counted(blocks, "data set")
+    return f"{runs} of {methods} on {datasets}"
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number:,} {thing}" + ("" if number == 1 else "s")

@@ -175,17 +175,26 @@ def rank_notes(ranked: RankedLines) -> tuple[str, ...]:
 
 
 def rank_rows(table: Table, budget: str = "") -> tuple[Ranks, tuple[str, ...]]:
-    """Ranks of the rows of one budget over all data sets of `table`, by label; and their notes.
+    """Ranks of the rows of one budget over `datasets_to_rank`, by label; and their notes.
 
     Raises:
         ValueError: as `rank_lines`.
     """
-    ranked = rank_lines(table.of_budget(budget))
+    ranked = _ranked(table.of_budget(budget))
     notes = rank_notes(ranked)
+    titles = {block.key: block.title for block in table.of_budget(budget).blocks if block.columns}
+    if len(ranked.datasets) < len(titles):
+        listed = "; ".join(titles[key] for key in ranked.datasets)
+        number = f"{len(ranked.datasets)} of {len(titles)} data sets"
+        notes += (f"Ranked over {number}, on which most rows have all their runs: {listed}.",)
     if ranked.left_out:
         names = ", ".join(ranked.labels[key] for key in ranked.left_out)
         notes += (f"Left out, since runs are missing or on other candidate sets: {names}.",)
     return ranked.ranks.renamed(ranked.labels), notes
+
+
+def _ranked(table: Table) -> RankedLines:
+    return rank_lines(table, datasets_to_rank(table))
 
 
 def ranks_title(table: Table, budget: str) -> str:
@@ -202,7 +211,9 @@ def tabulate_ranks(table: Table, budget: str = "") -> TextTable:
     Raises:
         ValueError: as `rank_lines`.
     """
-    blocks = [block for block in table.of_budget(budget).blocks if block.columns]
+    part = table.of_budget(budget)
+    datasets = _ranked(part).datasets
+    blocks = [block for block in part.blocks if block.key in datasets]
     ranks, notes = rank_rows(table, budget)
     return TextTable(
         title=ranks_title(table, budget),

@@ -42,6 +42,10 @@ def test_lists_have_one_line_an_entry_at_100_columns(
     lines = pllbench("list", what).out.splitlines()
     assert [line.split()[0] for line in lines[1:]] == [row["name"] for row in rows]
     assert max(map(len, lines)) <= 100
+    for line, row in zip(lines[1:], rows, strict=True):
+        *_, last = brief(what, row).values()
+        start, cut, _ = line.rstrip().partition("…")
+        assert start.endswith(str(last or "")) or (cut and start.split()[-1] in str(last))
 
 
 def test_hours_are_marked_where_some_runs_cannot_be_estimated() -> None:

@@ -10,6 +10,7 @@ import pytest
 from pllbench.results.workspace import Workspace
 from tests.commands import Answer, pllbench, refused
 from tests.factories import make_records, make_spec, store
+from tests.reports.test_metrics import tailed
 
 
 def data(path: Path) -> Any:
@@ -43,6 +44,24 @@ def test_a_selection_is_shown_with_what_it_lacks(tmp_path: Path) -> None:
     text = path.read_text("utf-8")
     assert "Missing runs" in text
     assert 'href="results/records/digits/cc"' in text
+
+
+def test_long_tailed_data_are_shown_by_classes_too(tmp_path: Path) -> None:
+    runs = [tailed(70), tailed(60, method="rc"), *make_records([90, 91], q=0.5)]
+    path = tmp_path / "page.html"
+    answer = pllbench("report", "--results", store(tmp_path / "results", runs), "--output", path)
+    assert answer.code == 0, answer.err
+    assert path.read_text("utf-8").count("<h3>By classes</h3>") == 1
+    [table] = re.findall(
+        r'aria-label="Accuracy by classes on Digits, imbalance 10">(.*?)</table>',
+        path.read_text("utf-8"),
+        re.S,
+    )
+    rows = [re.sub("<[^>]*>", " ", row).split() for row in re.findall("<tr.*?</tr>", table, re.S)]
+    assert [row for row in rows if row[0] in ("CC", "RC")] == [
+        ["CC", "70.00", "80.00", "70.00", "40.00"],
+        ["RC", "60.00", "70.00", "60.00", "30.00"],
+    ]
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,8 @@ def test_lines_go_by_average_rank_then_those_without_one_then_references() -> No
     assert [line.place for line in board.lines][2:] == [Place(3.0, 2, 3, "b"), None, None]
     assert board.ranked
     assert board.ranked.datasets == ["digits", "birdsong", "lost"]
-    assert "Ranked over 3 data sets: Digits, BirdSong, Lost." in board.notes
-    assert "No rank: 1 rows that lack runs there, or have other candidate sets." in board.notes
+    assert "Ranked over 3 data sets: Digits; BirdSong; Lost." in board.notes
+    assert "No rank: one row that lacks runs there, or with other candidate sets." in board.notes
 
 
 def test_a_line_goes_on_over_data_sets_and_its_further_rows_are_lines() -> None:

@@ -24,6 +24,13 @@ def test_every_data_set_and_every_line_is_a_chapter() -> None:
     assert [chapter.columns for chapter in page.datasets] == [(0, 1, 2), (3,), (4,)]
 
 
+def test_a_single_run_is_counted_as_one_and_swept_over_no_rate() -> None:
+    page = page_of(make_records([90]))
+    assert page.facts[0] == "1 run of 1 method on 1 data set."
+    assert [chapter.sweeps for chapter in (*page.datasets, *page.lines)] == [False, False]
+    assert page.wins.rows == ()
+
+
 def test_a_data_set_says_what_it_is_and_its_rows_lead_to_their_lines() -> None:
     page = page_of(example_runs())
     assert facts(page, "Digits")["Kind"] == "tabular"
@@ -56,7 +63,7 @@ def test_a_line_says_where_it_wins_and_what_differs_from_the_protocol() -> None:
 
 def test_a_line_says_which_neighbours_it_is_not_told_apart_from() -> None:
     page = page_of(example_runs())
-    test = "(Nemenyi, 5 %, 3 methods, N = 3 data sets)"
+    test = "(Nemenyi, 5 %, 3 methods, data sets: N = 3)"
     assert facts(page, "RC")["Not told apart from"] == f"PRODEN, CC {test}"
     assert facts(page, "CC")["Not told apart from"] == f"RC {test}"
     assert facts(page, "PRODEN")["Published"] == "2020"

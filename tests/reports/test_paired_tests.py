@@ -166,7 +166,9 @@ def test_wilcoxon_has_columns_where_n_is_large_enough_for_some_pairs() -> None:
 
 
 def test_tests_stand_where_there_are_too_few_rows_for_ranks() -> None:
-    records = [r for r in three_data_sets() if (r.spec.method, r.spec.dataset) != ("rc", "lost")]
-    report = reported([r for r in records if r.spec.method != "proden"], "rc")
-    assert [table.title for table in report.tables] == ["RC on Digits", "RC on BirdSong"]
+    records = make_records([70, 71, 73], method="rc")
+    for where in ({"q": 0.3}, {"q": 0.5}, {"dataset": "birdsong", "q": None}):
+        records += make_records([72, 73, 74], method="cc", **where)
+    report = reported(records, "rc")
+    assert [table.title for table in report.tables] == ["RC on Digits"]
     assert report.notes[0].startswith("No average ranks: ranks need at least two rows")

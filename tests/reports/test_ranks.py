@@ -34,8 +34,12 @@ def test_a_setting_on_one_data_set_does_not_change_the_name_in_the_ranks() -> No
 def test_absence_is_not_rewarded() -> None:
     records = [r for r in three_data_sets() if (r.spec.method, r.spec.dataset) != ("rc", "lost")]
     ranks, notes = rank_rows(build_table(records, PROTOCOL))
-    assert set(ranks.average) == {"CC", "PRODEN"}
-    assert notes[-1] == "Left out, since runs are missing or on other candidate sets: RC."
+    assert (ranks.num_blocks, set(ranks.average)) == (2, {"CC", "RC", "PRODEN"})
+    over = "Ranked over 2 of 3 data sets, on which most rows have all their runs"
+    assert notes[-1] == f"{over}: Digits; BirdSong."
+    records += make_records([50, 51, 52], method="pico")
+    left = rank_rows(build_table(records, PROTOCOL))[1][-1]
+    assert left == "Left out, since runs are missing or on other candidate sets: PiCO."
 
 
 def test_rows_that_share_their_runs_are_ranked_once() -> None:

@@ -20,7 +20,7 @@ _COPIED = (
 )
 _NOT_COPIED = ("AGENTS.md",)
 _COMMENT = re.compile(r"^<!-- /?\w+ -->\n", re.M)
-"""Marks around tables of the README, which would cut them in two here."""
+"""Marks around tables made from records, which would cut them in two here."""
 
 
 _NOTEBOOK = re.compile(r"(?<=\w)\.ipynb\)")

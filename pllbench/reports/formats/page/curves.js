@@ -30,7 +30,7 @@ function curvePanel(found, name, column, { width, title }) {
   const ends = (name === "metric" ? settled : points).flatMap((p) => [p.mean - p.half, p.mean + p.half]);
   let [low, high] = bounds(ends);
   if (name !== "metric") low = 0;
-  const x = { low: 0, high: last, label: equal ? "epoch" : "share of the epochs (%)" };
+  const x = { low: 0, high: last, whole: true, label: equal ? "epoch" : "share of the epochs (%)" };
   const y = { low, high, label: curveLabel(name, [column]) };
   const { node, X, Y, box } = frame({ width, height: 300, x, y, title });
   const clip = `clip-${(clips += 1)}`;
@@ -92,12 +92,13 @@ function levels(line, datasets) {
 
 function drawPareto(figure, width) {
   const chosen = choice(figure, "dataset");
-  const ranked = [...new Set(data.columns.filter((c) => c.ranked).map((c) => c.dataset))];
-  const datasets = chosen === "" ? ranked : [Number(chosen)];
+  const ranked = new Set(data.columns.filter((c) => c.ranked).map((c) => c.dataset));
+  const all = ranked.size ? [...ranked] : [...data.datasets.keys()];
+  const datasets = chosen === "" ? all : [Number(chosen)];
   const rivals = [...data.lines.keys()].filter((i) => !data.lines[i].reference);
-  const all = rivals.map((i) => ({ i, ...levels(i, datasets) })).filter((point) => point.x > 0);
-  const shown = new Set(legend(figure, all.map((point) => point.i)));
-  const points = all.filter((point) => shown.has(point.i));
+  const timed = rivals.map((i) => ({ i, ...levels(i, datasets) })).filter((point) => point.x > 0);
+  const shown = new Set(legend(figure, timed.map((point) => point.i)));
+  const points = timed.filter((point) => shown.has(point.i));
   if (!points.length) return nothing("No line shown here has runs on all of it.");
   const front = points.filter((p) => !points.some((o) => (o.x < p.x && o.y >= p.y) || (o.x <= p.x && o.y > p.y)));
   front.sort((a, b) => a.x - b.x);

@@ -32,8 +32,11 @@ function curveLabel(name, columns) {
 /** Draw a figure anew, as wide as there is room. */
 function drawFigure(figure) {
   const drawing = figure.querySelector(".drawing");
-  const width = Math.max(260, Math.floor(drawing.clientWidth));
-  drawing.replaceChildren(...FIGURES[figure.dataset.figure](figure, width));
+  const room = () => Math.max(260, Math.floor(drawing.clientWidth));
+  const draw = (width) => drawing.replaceChildren(...FIGURES[figure.dataset.figure](figure, width));
+  const before = room();
+  draw(before);
+  if (room() !== before) draw(room()); // a new legend takes room beside it
   const caption = figure.querySelector("figcaption").textContent;
   for (const node of drawing.querySelectorAll(":scope > svg")) {
     const title = node.querySelector(".title")?.textContent.concat(".");
@@ -47,42 +50,51 @@ function columnsOf(figure) {
   return figure.dataset.columns.split(",").filter(Boolean).map(Number);
 }
 
+/** Value of the option that is chosen by its text, else of the first one. */
 function choice(figure, name) {
-  return figure.querySelector(`[data-choice=${name}]`).value;
+  const select = figure.querySelector(`[data-choice=${name}]`);
+  const text = chosen(figure, name);
+  select.selectedIndex = Math.max(0, [...select.options].findIndex((option) => option.text === text));
+  return select.value;
 }
 
 function nothing(text) {
   return [element("p", { class: "empty" }, text)];
 }
 
-/** The lines that a figure shows, and the buttons that show and hide them. */
+/** The lines of the buttons that a figure has. */
 const legends = new WeakMap();
 
-/** The lines that are shown: of many the first ten, which rank best, and the chosen one. */
+/** The lines that are shown: those chosen, else of many the ten that rank best and the one compared with. */
+function shownLines(figure, lines) {
+  const text = chosen(figure, "lines");
+  if (text === "all" || (text === undefined && lines.length <= 12)) return lines;
+  if (text === undefined) return lines.filter((i, k) => k < 10 || i === chosenLine());
+  const ids = text.split(".");
+  return lines.filter((i) => ids.includes(data.lines[i].id));
+}
+
+/** The lines of a figure that are shown, and the buttons that show and hide them. */
 function legend(figure, lines) {
   const known = legends.get(figure);
   if (!known || `${known.lines}` !== `${lines}`) {
-    const first = lines.length > 12 ? lines.slice(0, 10).concat(chosenLine()) : lines;
     const list = element("div", { class: "legend", role: "group", "aria-label": "Lines shown" });
-    legends.set(figure, { lines, list, shown: new Set(first) });
     if (lines.length > 2) list.append(...["all", "none"].map((word) => legendSwitch(figure, word)));
-    for (const i of lines) list.append(legendButton(figure, i));
+    const buttons = new Map(lines.map((i) => [i, legendButton(figure, i)]));
+    list.append(...buttons.values());
+    legends.set(figure, { lines, list, buttons });
     known?.list.remove();
     figure.append(list);
   }
-  const { shown } = legends.get(figure);
-  return lines.filter((i) => shown.has(i));
+  const shown = shownLines(figure, lines);
+  for (const [i, button] of legends.get(figure).buttons) button.setAttribute("aria-pressed", shown.includes(i));
+  return shown;
 }
 
 /** A button that shows all lines of a figure, or none. */
 function legendSwitch(figure, word) {
   const button = element("button", { type: "button", class: "switch" }, word);
-  button.addEventListener("click", () => {
-    const { lines, list, shown } = legends.get(figure);
-    lines.forEach((i) => (word === "all" ? shown.add(i) : shown.delete(i)));
-    for (const one of list.querySelectorAll("[aria-pressed]")) one.setAttribute("aria-pressed", word === "all");
-    drawFigure(figure);
-  });
+  button.addEventListener("click", () => choose(figure, "lines", word));
   return button;
 }
 
@@ -91,13 +103,12 @@ function legendButton(figure, i) {
   const sample = svg("svg", { width: 30, height: 14, viewBox: "0 0 30 14", "aria-hidden": "true" });
   sample.append(path(look, [[0, 7], [30, 7]]));
   if (look[1]) sample.append(marker(look, 15, 7));
-  const { shown } = legends.get(figure);
-  const pressed = String(shown.has(i));
-  const button = element("button", { type: "button", "aria-pressed": pressed, title: label }, sample, element("bdi", {}, label));
+  const button = element("button", { type: "button", title: label }, sample, element("bdi", {}, label));
   button.addEventListener("click", () => {
-    if (!shown.delete(i)) shown.add(i);
-    button.setAttribute("aria-pressed", String(shown.has(i)));
-    drawFigure(figure);
+    const { lines } = legends.get(figure);
+    const shown = shownLines(figure, lines);
+    const kept = shown.includes(i) ? shown.filter((other) => other !== i) : [...shown, i];
+    choose(figure, "lines", kept.map((j) => data.lines[j].id).join(".") || "none");
   });
   return button;
 }
@@ -161,6 +172,11 @@ function sweepPanel(columns, lines, { width, title, faded = new Set() }) {
   return node;
 }
 
+/** Whether some columns are rates to draw accuracy against: more than one. */
+function sweeps(columns) {
+  return columns.length > 1 && columns.every((j) => data.columns[j].q !== null);
+}
+
 /** Accuracies of one column, a row a line. */
 function dotPanel(column, lines, { width, title }) {
   const rows = lines
@@ -175,15 +191,15 @@ function dotPanel(column, lines, { width, title }) {
 function drawAccuracy(figure, width) {
   const columns = columnsOf(figure);
   const groups = panels(columns);
-  const swept = groups.filter((group) => data.columns[group[0]].q !== null);
   const lines = linesIn(columns);
+  const swept = groups.filter(sweeps);
   const shown = swept.length ? legend(figure, lines) : lines;
-  const each = panelWidth(width, groups.length > 1 ? groups.length : 1);
-  const nodes = groups.map((group) => {
+  const each = panelWidth(width, swept.length);
+  const nodes = groups.flatMap((group) => {
     const title = groups.length > 1 ? data.columns[group[0]].candidates ?? "" : "";
-    const dots = { width: Math.min(width, 900), title };
-    if (data.columns[group[0]].q === null) return dotPanel(group[0], shown, dots);
-    return sweepPanel(group, shown, { width: Math.min(each, 760), title });
+    if (sweeps(group)) return [sweepPanel(group, shown, { width: Math.min(each, 760), title })];
+    const dots = (j) => ({ width: Math.min(width, 900), title: columns.length > 1 ? columnTitle(j, false) : "" });
+    return group.map((j) => dotPanel(j, shown, dots(j)));
   });
   const found = nodes.filter(Boolean);
   return found.length ? found : nothing("Nothing is shown: choose lines below.");
@@ -191,7 +207,7 @@ function drawAccuracy(figure, width) {
 
 function drawSweeps(figure, width) {
   const own = Number(figure.dataset.place);
-  const groups = panels(columnsOf(figure)).filter((group) => data.columns[group[0]].q !== null);
+  const groups = panels(columnsOf(figure)).filter(sweeps);
   return groups.map((group) => {
     const { dataset, candidates } = data.columns[group[0]];
     const same = data.columns.filter((c) => c.dataset === dataset && c.candidates !== null);
@@ -250,10 +266,9 @@ function drawLineDifferences(figure, width) {
   return differencePanel(rows, width);
 }
 
-/** What tuning is worth: tuned lines against the same ones with default settings, in a column. */
-function drawTuning(figure, width) {
-  const j = Number(choice(figure, "column"));
-  const rows = data.lines
+/** Tuned lines against the same ones with default settings, in a column. */
+function tunedRows(j) {
+  return data.lines
     .map((line, i) => ({ i, line, default: data.lines[line.untuned] }))
     .filter(({ i, line }) => line.untuned !== null && cellOf(i, j) && cellOf(line.untuned, j))
     .map(({ i, line, default: plain }) => {
@@ -261,6 +276,11 @@ function drawTuning(figure, width) {
       return { label: plain.label, look: plain.look, title: differenceText(found), ...found };
     })
     .filter((row) => !row.note);
+}
+
+/** What tuning is worth in a column. */
+function drawTuning(figure, width) {
+  const rows = tunedRows(Number(choice(figure, "column")));
   if (!rows.length) return nothing("No tuned row here is paired with the same one with default settings.");
   const label = "Tuned - default (percentage points)";
   return [dotRows({ width: Math.min(width, 900), rows, label, zero: true })];

@@ -52,15 +52,17 @@ function fillChoices(figure) {
   for (const select of figure.querySelectorAll("[data-choice]")) {
     const onLine = figure.dataset.figure.startsWith("line-") || figure.dataset.figure === "tuning";
     if (select.dataset.choice === "column") {
-      fill(select, columnsOf(figure).map((j) => [j, columnTitle(j, onLine)]));
+      const tuning = figure.dataset.figure === "tuning";
+      const columns = columnsOf(figure).filter((j) => !tuning || tunedRows(j).length);
+      fill(select, columns.map((j) => [j, columnTitle(j, onLine)]));
     } else if (select.dataset.choice === "curve") {
       const there = (name) => data.curves.cells.some((curves) => curves[name]);
       const names = Object.keys(CURVES).filter(there);
       fill(select, names.map((name) => [name, curveLabel(name, columnsOf(figure))]));
     } else {
-      fill(select, [["", "all ranked data sets"], ...data.datasets.map(({ title }, i) => [i, title])]);
+      fill(select, [["", data.columns.some((c) => c.ranked) ? "all ranked data sets" : "all data sets"], ...data.datasets.map(({ title }, i) => [i, title])]);
     }
-    select.addEventListener("change", () => drawFigure(figure));
+    select.addEventListener("change", () => choose(figure, select.dataset.choice, select.selectedOptions[0].text));
   }
 }
 

@@ -5,12 +5,16 @@ const data = JSON.parse(document.getElementById("data").textContent);
 
 const DEFAULTS = { sort: "", find: "", family: "", ranked: "", hide: "", heat: "", against: "", theme: "" };
 
-/** The part and the state in the address: #part?key=value&... */
+/**
+ * The part and the state in the address: #part?key=value&...; keys with dots are what was chosen
+ * for a figure.
+ */
 function readAddress() {
   const [part, query = ""] = location.hash.slice(1).split("?");
   const given = new URLSearchParams(query);
   const found = { part: part || "leaderboard" };
   for (const key of Object.keys(DEFAULTS)) found[key] = given.get(key) ?? DEFAULTS[key];
+  found.choices = Object.fromEntries([...given].filter(([key]) => key.includes(".")));
   found.complete = location.hash.includes("?");
   return found;
 }
@@ -21,12 +25,32 @@ let state = readAddress();
 function setState(changes) {
   const moved = changes.part !== undefined && changes.part !== state.part;
   state = { ...state, ...changes };
-  const kept = Object.entries(DEFAULTS).filter(([key, value]) => state[key] !== value);
-  const query = new URLSearchParams(kept.map(([key]) => [key, state[key]]));
-  const address = `#${state.part}?${query}`;
-  if (moved) history.pushState(null, "", address);
-  else history.replaceState(null, "", address);
+  if (moved) history.pushState(null, "", stateAddress());
+  else history.replaceState(null, "", stateAddress());
   show();
+}
+
+function stateAddress() {
+  const kept = Object.keys(DEFAULTS).filter((key) => state[key] !== DEFAULTS[key]);
+  const query = [...kept.map((key) => [key, state[key]]), ...Object.entries(state.choices)];
+  return `#${state.part}?${new URLSearchParams(query)}`;
+}
+
+/** What was chosen for a figure is in the address as `section.figure.name`. */
+function choiceKey(figure, name) {
+  return `${figure.closest("section").id}.${figure.dataset.figure}.${name}`;
+}
+
+/** What was chosen for a figure by this name; undefined where nothing was. */
+function chosen(figure, name) {
+  return state.choices[choiceKey(figure, name)];
+}
+
+/** Choose a value for a figure, put it into the address and draw the figure anew. */
+function choose(figure, name, value) {
+  state.choices[choiceKey(figure, name)] = value;
+  history.replaceState(null, "", stateAddress());
+  drawFigure(figure);
 }
 
 /** The line that differences are taken from: the chosen one, else the first that is no reference. */

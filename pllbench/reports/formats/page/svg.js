@@ -91,9 +91,11 @@ function logTicks(low, high) {
   return inside.find((ticks) => ticks.length >= 3) ?? inside.at(-1);
 }
 
-/** An empty diagram: its node, and functions from values to places. */
+/** An empty diagram: its node, and functions from values to places; a `whole` axis has no ticks between integers. */
 function frame({ width, height, x, y, title }) {
-  const box = { left: 50, right: width - 14, top: title ? 26 : 10, bottom: height - 40 };
+  const yTicks = roundTicks(y.low, y.high, 5);
+  const longest = Math.max(0, ...yTicks.map((tick) => `${tick}`.length));
+  const box = { left: Math.max(50, 7 * longest + 26), right: width - 14, top: title ? 26 : 10, bottom: height - 40 };
   const scale = (axis, from, to) => {
     const value = axis.log ? Math.log10 : Number;
     const [low, high] = [value(axis.low), value(axis.high)];
@@ -103,13 +105,13 @@ function frame({ width, height, x, y, title }) {
   const node = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img" });
   const few = Math.max(2, Math.floor((box.right - box.left) / 70));
   const xTicks = x.ticks ?? (x.log ? logTicks(x.low, x.high) : roundTicks(x.low, x.high, few));
-  for (const tick of xTicks) {
+  for (const tick of xTicks.filter((value) => !x.whole || Number.isInteger(value))) {
     node.append(
       svg("line", { x1: X(tick), x2: X(tick), y1: box.top, y2: box.bottom, class: "grid" }),
       svg("text", { x: X(tick), y: box.bottom + 16, "text-anchor": "middle" }, `${tick}`),
     );
   }
-  for (const tick of roundTicks(y.low, y.high, 5)) {
+  for (const tick of yTicks) {
     node.append(
       svg("line", { x1: box.left, x2: box.right, y1: Y(tick), y2: Y(tick), class: "grid" }),
       svg("text", { x: box.left - 6, y: Y(tick) + 4, "text-anchor": "end" }, `${tick}`),
