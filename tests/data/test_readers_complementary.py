@@ -139,6 +139,11 @@ RECURSIVE: list[Any] = []
 """A list that holds itself."""
 RECURSIVE.append(RECURSIVE)
 
+DOUBLED: list[Any] = [1]
+"""One number 2^40 times, in a few bytes."""
+for _ in range(40):
+    DOUBLED = [DOUBLED, DOUBLED]
+
 
 class Hostile:
     """Would run code when it is unpickled."""
@@ -172,7 +177,9 @@ class Hostile:
         ({"cl_labels": [[1, 2, 10]] * NUM_TRAIN}, "`cl_labels` must be three labels of 0..9 a row"),
         ({"cl_labels": [[1, 2, 2.5]] * NUM_TRAIN}, "`cl_labels` must be three labels of 0..9"),
         ({"cl_labels": [[1, 2, 3], [4]]}, "`cl_labels` is no table of numbers"),
+        ({"cl_labels": [[True, False, True]] * NUM_TRAIN}, "`cl_labels` must be three labels of"),
         ({"cl_labels": RECURSIVE}, "`cl_labels` is no table of numbers"),
+        ({"cl_labels": DOUBLED}, "`cl_labels` is no table of numbers"),
         ({"images": RECURSIVE}, "`images` have different shapes"),
         ({"names": [Hostile()]}, "it holds a builtins.print, only plain numbers are read"),
         ({"names": np.array([Hostile()])}, "it holds an array of 'O8'"),

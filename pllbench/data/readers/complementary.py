@@ -40,7 +40,8 @@ def read_clcifar(info: DatasetInfo, data_dir: Path) -> Dataset:
     wrong = _array(content, "cl_labels", path)
     if len(y) != len(images):
         raise ValueError(f"{path}: {len(images)} images, {len(y)} `ord_labels`")
-    if wrong.shape != (len(y), 3) or not np.isin(wrong, np.arange(num_classes)).all():
+    whole = wrong.dtype.kind in "iu" and wrong.shape == (len(y), 3)
+    if not whole or not np.isin(wrong, np.arange(num_classes)).all():
         raise ValueError(f"{path}: `cl_labels` must be three labels of 0..{num_classes - 1} a row")
     sets = np.ones((len(y), num_classes), dtype=np.bool_)
     np.put_along_axis(sets, wrong.astype(np.int64), values=False, axis=1)
