@@ -369,6 +369,13 @@ class RunSpec(StrictModel):
         return hashlib.sha256(_CANONICAL.encode(self.identity).encode()).hexdigest()[:16]
 
     @property
+    def has_oracle(self) -> bool:
+        """Whether a hyperparameter `oracle_...` is set, whose value only true labels can give."""
+        return any(
+            name.startswith("oracle_") and value is not None for name, value in self.hparams.items()
+        )
+
+    @property
     def cell(self) -> str:
         """Equal for runs that differ in the seed alone: canonical JSON of the rest of identity."""
         return _CANONICAL.encode({k: v for k, v in self.identity.items() if k != "seed"})

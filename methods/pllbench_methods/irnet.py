@@ -39,6 +39,8 @@ class IRNetHparams(PrototypeHparams):
     """Reference epoch (of 1000) from which prototypes move the confidence; 100 on KMNIST."""
     theta: float = Field(default=0.01, ge=0)
     """By how much a new candidate must be above all others; 0.002 for 100 classes."""
+    oracle_theta: float | None = Field(default=None, ge=0)
+    """A margin that was chosen by the true noise rates in its place: an oracle, as the authors'."""
     correct_start: float | None = Field(default=None, ge=0)
     """Reference epoch from which candidates are added; none: when the signal stops rising."""
 
@@ -162,10 +164,12 @@ class IRNet(PrototypeContrast[IRNetHparams]):
     def correct(self, index: Tensor, first: Tensor, second: Tensor) -> None:
         """Add a class that both scores [B, C] prefer to all candidates of the rows `index` [B]."""
         sets, target = self.sets[index], self.target(index)
+        oracle = self.hparams.oracle_theta
+        theta = self.hparams.theta if oracle is None else oracle
         preferred = self.correcting
         for scores in (first, second):
             margin = restrict(scores, ~sets).amax(1) - restrict(scores, sets).amax(1)
-            preferred = preferred & (margin > self.hparams.theta)
+            preferred = preferred & (margin > theta)
         labels = [restrict(scores, ~sets).argmax(1) for scores in (first, second)]
         preferred = (preferred & (labels[0] == labels[1]))[:, None]  # [B, 1]
         added = F.one_hot(labels[0], sets.shape[1]).bool() & preferred  # [B, C]

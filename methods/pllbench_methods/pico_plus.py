@@ -31,6 +31,8 @@ class PiCOPlusHparams(PrototypeHparams):
     """Reference epoch (of 800) from which prototypes disambiguate and instances are selected."""
     pure_ratio: float = Field(default=0.6, gt=0, le=1)
     """Share of the instances that count as reliable; the authors' value, from no true rate."""
+    oracle_noise_rate: float | None = Field(default=None, ge=0, lt=1)
+    """The true share of sets without the true label: all others count as reliable, an oracle."""
     knn_start: float = Field(default=100.0, ge=0)
     """Reference epoch from which unreliable instances attract their neighbours."""
     num_neighbours: int = Field(default=16, ge=1)
@@ -91,7 +93,10 @@ class PiCOPlus(PrototypeContrast[PiCOPlusHparams]):
     def on_epoch_start(self, train: TrainView) -> None:  # noqa: ARG002 - the contract's
         """Select the nearest instances as reliable."""
         if self.disambiguating:
-            count = int(len(self.distance) * self.hparams.pure_ratio)
+            num_rows, rate = len(self.distance), self.hparams.oracle_noise_rate
+            count = int(num_rows * self.hparams.pure_ratio)
+            if rate is not None:
+                count = round(num_rows * (1 - rate))
             self.reliable.fill_(False)
             self.reliable[self.distance.argsort(stable=True)[:count]] = True
 

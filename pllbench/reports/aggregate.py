@@ -132,6 +132,7 @@ def _cell(group: RunGroup, metric: Metric, values: tuple[float, ...], usual_n: i
         digests=tuple(run.provenance.audit.digest for run in runs),
         values=values,
         note=cell_note(group, metric, len(values), usual_n),
+        oracle=spec.has_oracle,
     )
 
 

@@ -88,6 +88,10 @@ def caption(blocks: Sequence[Block], groups: Sequence[RunGroup], shown: Shown) -
     if apart:
         listed = ", ".join(apart).removesuffix(".")
         notes += [f"On other splits or candidate sets, so not ranked: {listed}."]
+    oracles = dict.fromkeys(row.label for row in rows for cell in row.cells if cell and cell.oracle)
+    if oracles:
+        listed = ", ".join(oracles).removesuffix(".")
+        notes += [f"Oracles, told what only true labels say, so not ranked: {listed}."]
     if len({group.budget for group in groups}) > 1:
         notes += [_MIXED_BUDGETS if shown.mixed_budgets else _BUDGETS]
     if any(cell.note == _NO_HOLDOUT for cell in cells):

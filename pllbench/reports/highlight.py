@@ -16,9 +16,9 @@ def with_marks(block: Block, benchmark: Benchmark | None = None) -> Block:
 
     Best and second go by the printed means. All cells at the best mean are best; there is a second
     only after a single best, since two at the top fill both places. A cell alone in its column is
-    not marked, nor are references, cells without all their runs, and cells on other candidate sets
-    than most of their column. The layout of a benchmark names the rows on grey, and the method
-    whose improvement is the last row.
+    not marked, nor are references, oracles, cells without all their runs, and cells on other
+    candidate sets than most of their column. The layout of a benchmark names the rows on grey, and
+    the method whose improvement is the last row.
     """
     apart = _on_other_sets([cell for row in block.rows for cell in row.cells if cell])
     rows = tuple(
@@ -94,7 +94,7 @@ def _improvement(rows: Sequence[Row], method: str) -> Improvement | None:
 
 def _lead(cell: Cell | None, *rivals: Cell | None) -> float | None:
     """Difference from the best rival; None where one is incomplete, since it may be the best."""
-    others = [rival for rival in rivals if rival and not rival.apart]
+    others = [rival for rival in rivals if rival and not (rival.apart or rival.oracle)]
     if cell is None or not all(one.competes for one in (cell, *others)):
         return None
     lead, *means = _printed_means((cell, *others))

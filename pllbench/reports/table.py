@@ -164,6 +164,7 @@ class Cell:
         note: a restriction of the number, such as `n = 2 of 3`.
         mark: best or second best of its column.
         apart: its runs have other candidate sets than the rest of its column at the same seeds.
+        oracle: a hyperparameter of it comes from true labels.
     """
 
     column: Column
@@ -177,6 +178,7 @@ class Cell:
     note: str = ""
     mark: Literal["best", "second", ""] = ""
     apart: bool = False
+    oracle: bool = False
 
     @cached_property
     def mean_std(self) -> MeanStd | None:
@@ -201,7 +203,7 @@ class Cell:
     @property
     def competes(self) -> bool:
         """Whether it takes part in bold, underline and ranks."""
-        return self.complete and not self.apart
+        return self.complete and not self.apart and not self.oracle
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,6 +104,23 @@ def test_the_20_classes_are_superclasses_but_for_streetcars(tmp_path: Path) -> N
     assert dataset.y.tolist() == [CLCIFAR20_CLASSES[70 + row % 15] for row in range(30)]
 
 
+@pytest.mark.parametrize(("in_file", "in_test"), [(18, 18), (19, 19), (None, 18)])
+def test_streetcars_of_the_test_images_follow_the_file(
+    tmp_path: Path, in_file: int | None, in_test: int
+) -> None:
+    """CIFAR-100's superclass of them is 19, the authors' list says 18; row 11 is one, so is 26."""
+    stored = content(20)
+    if in_file is None:
+        stored["images"][11] = np.full((32, 32, 3), 77, dtype=np.uint8)  # none that CIFAR has
+    else:
+        stored["ord_labels"][11] = in_file
+    save(tmp_path, stored, "clcifar20")
+    y = load_dataset(DATASETS["clcifar20"], tmp_path).y
+    assert (y[11].item(), y[26].item()) == (in_file or 18, in_test)
+    others = [row for row in range(30) if row not in (11, 26)]
+    assert y[others].tolist() == [CIFAR100_SUPERCLASSES[70 + row % 15] for row in others]
+
+
 def test_a_wrong_complementary_label_makes_the_set_noisy(tmp_path: Path) -> None:
     wrong = [[0, 1, 2], *content()["cl_labels"][1:]]
     save(tmp_path, content(cl_labels=wrong))
@@ -139,6 +156,11 @@ RECURSIVE: list[Any] = []
 """A list that holds itself."""
 RECURSIVE.append(RECURSIVE)
 
+DOUBLED: list[Any] = [1]
+"""One number 2^40 times, in a few bytes."""
+for _ in range(40):
+    DOUBLED = [DOUBLED, DOUBLED]
+
 
 class Hostile:
     """Would run code when it is unpickled."""
@@ -172,7 +194,9 @@ class Hostile:
         ({"cl_labels": [[1, 2, 10]] * NUM_TRAIN}, "`cl_labels` must be three labels of 0..9 a row"),
         ({"cl_labels": [[1, 2, 2.5]] * NUM_TRAIN}, "`cl_labels` must be three labels of 0..9"),
         ({"cl_labels": [[1, 2, 3], [4]]}, "`cl_labels` is no table of numbers"),
+        ({"cl_labels": [[True, False, True]] * NUM_TRAIN}, "`cl_labels` must be three labels of"),
         ({"cl_labels": RECURSIVE}, "`cl_labels` is no table of numbers"),
+        ({"cl_labels": DOUBLED}, "`cl_labels` is no table of numbers"),
         ({"images": RECURSIVE}, "`images` have different shapes"),
         ({"names": [Hostile()]}, "it holds a builtins.print, only plain numbers are read"),
         ({"names": np.array([Hostile()])}, "it holds an array of 'O8'"),

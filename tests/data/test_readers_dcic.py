@@ -139,6 +139,18 @@ def with_path(path: str) -> list[dict[str, Any]]:
     return [*annotators(), {"annotations": [annotation(path, CLASSES[0])]}]
 
 
+def without_fold(number: int) -> list[dict[str, Any]]:
+    """The records of an archive that lacks a fold: other folds would be those of the slices."""
+    return [
+        {
+            "annotations": [
+                one for one in record["annotations"] if f"fold{number}" not in one["image_path"]
+            ]
+        }
+        for record in annotators()
+    ]
+
+
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
@@ -147,6 +159,8 @@ def with_path(path: str) -> list[dict[str, Any]]:
         ([{"annotations": [{"image_path": "a"}]}], "class_label: Field required"),
         ([{"annotations": [annotation("Turkey/fold1/a.png", 3)]}], "should be a valid string"),  # type: ignore[arg-type]
         ([], "labels of 0 classes, DCIC Turkey has 3: cut off?"),
+        (without_fold(5), "no image of fold5: cut off?"),
+        (without_fold(2), "no image of fold2: cut off?"),
         (with_path("Turkey/fold1/none.png"), "none.png: not readable as an image"),
         (with_path("Turkey/fold6/a.png"), "'Turkey/fold6/a.png' must be NAME/foldN/FILE"),
         (with_path("Turkey/fold1/../../../a.png"), "must be NAME/foldN/FILE"),

@@ -32,6 +32,23 @@ def test_its_files_are_those_of_cifar100_and_its_sets_hierarchical() -> None:
     assert found[0].title == "CC · cifar100-h hierarchical q=0.1 · seed 0"
 
 
+def changed(dataset: str) -> dict[str, dict[str, object]]:
+    """Settings of methods for noisy sets that are not the declared ones."""
+    methods = ("pico_plus", "alim", "irnet")
+    specs = (r.spec for r in plan(Selection(methods=methods, datasets=(dataset,), q=(0.5,))))
+    return {spec.method: {key: spec.hparams[key] for key in spec.changed} for spec in specs}
+
+
+def test_methods_for_noisy_sets_have_their_settings_of_100_classes() -> None:
+    """With those of 10 classes IRNet's margin could hardly be passed."""
+    assert changed("cifar100-h") == {
+        "pico_plus": {"proto_start": 50.0, "num_neighbours": 5},
+        "alim": {"target": "scale"},
+        "irnet": {"cls_loss": "ce", "theta": 0.002},
+    }
+    assert changed("cifar100-h") == changed("cifar100")
+
+
 def test_its_noisy_form_is_an_option() -> None:
     (run,) = runs((0.5,), process="hierarchical", eta=0.2)
     assert run.spec.candidates == CandidateSpec(process="hierarchical", q=0.5, eta=0.2)

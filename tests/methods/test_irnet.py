@@ -48,10 +48,16 @@ def test_symmetric_cross_entropy() -> None:
 
 
 def grown(
-    first: Tensor, second: Tensor, candidates: Tensor, target: Tensor, theta: float
+    first: Tensor,
+    second: Tensor,
+    candidates: Tensor,
+    target: Tensor,
+    theta: float,
+    oracle_theta: float | None = None,
 ) -> tuple[list[list[bool]], Tensor]:
     """Sets and confidence after the correction of these scores."""
-    method = make(IRNet, random_problem(candidates), theta=theta)
+    problem = random_problem(candidates)
+    method = make(IRNet, problem, theta=theta, oracle_theta=oracle_theta)
     method.confidence.copy_(target)
     method.correcting.fill_(True)
     method.correct(torch.arange(len(candidates)), first, second)
@@ -93,6 +99,9 @@ def test_margin(theta: float, added: bool) -> None:
     found, weights = grown(scores, scores, sets({0, 1}, num_classes=3), target, theta)
     assert found == [[True, True, added]]
     assert torch.equal(weights, target) is not added
+    for other in (0.0, 1.0):  # a margin from the true rates takes its place
+        again, _ = grown(scores, scores, sets({0, 1}, num_classes=3), target, other, theta)
+        assert again == found
 
 
 def test_both_views_must_prefer_the_same_class_by_the_margin() -> None:

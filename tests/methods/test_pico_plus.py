@@ -88,6 +88,23 @@ def test_the_nearest_instances_are_reliable() -> None:
     assert method.reliable.tolist() == [False, True, False, True, True]
 
 
+@pytest.mark.parametrize(
+    ("rate", "expected"),
+    [
+        (0.0, [True] * 5),
+        (0.2, [True, True, False, True, True]),
+        (0.6, [False, True, False, True, False]),
+    ],
+)
+def test_an_oracle_says_how_many_are_reliable(rate: float, expected: list[bool]) -> None:
+    """All but the share of sets that lack the true label, whatever `pure_ratio` is."""
+    problem = random_problem(random_candidates(5), epochs=800)
+    method = make(PiCOPlus, problem, oracle_noise_rate=rate)
+    method.distance.copy_(torch.tensor([-0.2, -0.9, 0.1, -0.9, -0.3]))
+    start_epoch(method, 5)
+    assert method.reliable.tolist() == expected
+
+
 def positives(monkeypatch: pytest.MonkeyPatch, method: PiCOPlus, batch: Batch) -> Array:
     """Whom each anchor attracts in the first contrastive loss, [B, P]; itself does not count."""
     asked: list[Tensor] = []

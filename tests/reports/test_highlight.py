@@ -62,6 +62,16 @@ def test_a_row_on_other_candidate_sets_is_not_ranked_and_the_caption_says_so() -
     assert marks(two) == {"CC": "", "PRODEN": ""}
 
 
+def test_an_oracle_is_not_ranked_and_the_caption_says_so() -> None:
+    hparams: dict[str, Any] = {"oracle_noise_rate": 0.3}
+    told = make_records([99, 99], method="alim", hparams=hparams, changed=("oracle_noise_rate",))
+    own = make_records([91, 93], method="alim", hparams={"oracle_noise_rate": None})
+    table = build_table([*one_column(cc=[90, 92]), *own, *told], PROTOCOL)
+    oracle = "ALIM (oracle_noise_rate=0.3)"
+    assert marks(table) == {"CC": "second", "ALIM": "best", oracle: ""}
+    assert f"Oracles, told what only true labels say, so not ranked: {oracle}." in table.notes
+
+
 METHODS = ("supervised", "cc", "rc", "proden")
 
 

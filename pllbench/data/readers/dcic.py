@@ -39,7 +39,8 @@ def read_dcic(info: DatasetInfo, data_dir: Path) -> Dataset:
     first class is the true label.
 
     Raises:
-        ValueError: a file is missing or malformed, or a path leads out of the folder.
+        ValueError: a file is missing or malformed, a fold has no image, or a path leads out of the
+            folder.
     """
     folder = find_file(info, data_dir)
     file = folder / "annotations.json"
@@ -55,6 +56,10 @@ def read_dcic(info: DatasetInfo, data_dir: Path) -> Dataset:
     rows, labels = ({name: i for i, name in enumerate(names)} for names in (paths, classes))
     np.add.at(votes, ([rows[p] for p, _ in given], [labels[c] for _, c in given]), 1)
     places = [_place(path, folder, file) for path in paths]
+    if missing := {1, 2, 3, 4, 5} - {fold for fold, _ in places}:
+        raise ValueError(
+            f"{file}: no image of fold{min(missing)}: cut off? get it from {info.source}"
+        )
     images = np.stack([as_colour(read_image(place, info.image_size)) for _, place in places])
     return Dataset(
         info,

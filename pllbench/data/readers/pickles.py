@@ -17,6 +17,10 @@ import numpy as np
 from pllbench.data.catalogue import DatasetInfo
 from pllbench.data.readers.base import Array, short_message
 
+MAX_DEPTH = 4
+"""Lists within lists that become an array: as many as images have axes. A list may hold itself, or
+another one many times, by which a small file would fill the memory."""
+
 
 class StoredType:
     """In place of a `numpy.dtype` of whole numbers, floats or truth values."""
@@ -129,15 +133,14 @@ def as_array(value: object) -> Array:
     Raises:
         ValueError: it is nothing of that.
     """
-    try:
-        return np.array(_unwrapped(value))
-    except RecursionError as error:  # a list may hold itself
-        raise ValueError("nested too deep") from error
+    return np.array(_unwrapped(value, MAX_DEPTH))
 
 
-def _unwrapped(value: object) -> Any:
+def _unwrapped(value: object, depth: int) -> Any:
     if isinstance(value, StoredArray):
         return value.values
     if isinstance(value, list | tuple):
-        return [_unwrapped(part) for part in value]
+        if not depth:
+            raise ValueError("nested too deep")
+        return [_unwrapped(part, depth - 1) for part in value]
     return value
