@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack, cast
 
 from pllbench import api
-from pllbench.api import Results
 from pllbench.budget import Criterion
 from pllbench.given import data_folder, opened, placed, with_classes
 from pllbench.grid.plan import plan
@@ -19,6 +18,7 @@ from pllbench.grid.request import (
     Values,
     make_selection,
 )
+from pllbench.reports.results import Results
 
 if TYPE_CHECKING:
     from pllbench.runner.engine import Engine

@@ -11,8 +11,10 @@ from pllbench import api
 from pllbench.grid.plan import Selection
 from pllbench.grid.protocol import Setting
 from pllbench.reports.plots import Plot
+from pllbench.reports.results import Results
 from pllbench.results.records import write_record
 from pllbench.results.rows import RunRow
+from pllbench.results.selected import Stored
 from pllbench.results.status import Status
 from pllbench.validation import FieldError
 from tests.factories import (
@@ -35,9 +37,9 @@ def test_a_folder_without_records_is_named(tmp_path: Path) -> None:
 
 def test_a_selection_without_finished_runs_is_refused() -> None:
     planned = make_plan([make_spec("rc")])
-    results = api.Results(
+    results = Results(
         [Path("results")],
-        [api.Stored(record, Path("results")) for record in make_records([90])],
+        [Stored(record, Path("results")) for record in make_records([90])],
         planned=planned,
     )
     with pytest.raises(ValueError, match="results: none of the 1 runs of this selection is done"):

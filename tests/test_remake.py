@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pllbench import api
-from pllbench.api import Results
 from pllbench.grid.benchmark import load_benchmark
+from pllbench.reports.results import Results
 from tests.factories import of_benchmark, store
 from tools import remake
 

@@ -24,9 +24,9 @@ from pllbench.validation import FieldError
 
 if TYPE_CHECKING:
     from pllbench.grid.plan import PlannedRun
+    from pllbench.results.summary import GridSummary
     from pllbench.runner.display import Display
     from pllbench.runner.engine import Engine
-    from pllbench.runner.run_grid import GridSummary
 
 EngineName = Literal["local", "ray", "inline"]
 Stale = Literal["refuse", "rerun", "keep"]

@@ -7,7 +7,6 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 
 from pllbench.data.catalogue import DatasetInfo
 from pllbench.data.content import files_digest, other_files
@@ -20,6 +19,7 @@ from pllbench.results.files import lock_file
 from pllbench.results.kept import without_kept, write_kept
 from pllbench.results.model_selection import DEFAULT_RULE
 from pllbench.results.paused import write_paused
+from pllbench.results.summary import GridSummary
 from pllbench.results.workspace import HEARTBEAT_SECONDS, Workspace
 from pllbench.runner import annotator
 from pllbench.runner.engine import Engine, EpochEnded, Event, Finished, RunFailed, Started, Stopped
@@ -36,27 +36,6 @@ RETRY_SECONDS = 0.5
 
 MAX_REASON = 300
 """Characters of a failure's reason that are shown; its traceback is stored in full."""
-
-
-@dataclass(slots=True)
-class GridSummary:
-    """What became of a grid.
-
-    Attributes:
-        skipped: runs that were done before.
-        done: runs done now, here or by another process meanwhile.
-        failed: failed runs, each with its reason.
-        left: the others.
-        interrupted: whether it was stopped before its end.
-        repeated: runs that were done again, each with what differs from before; None for nothing.
-    """
-
-    skipped: int = 0
-    done: int = 0
-    failed: list[tuple[PlannedRun, str]] = field(default_factory=list)
-    left: int = 0
-    interrupted: bool = False
-    repeated: list[tuple[PlannedRun, str | None]] = field(default_factory=list)
 
 
 def preflight(planned: Sequence[PlannedRun], options: RunOptions) -> None:
