@@ -5,7 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pllbench.grid.cautions import cautions
 from pllbench.grid.plan import PlannedRun, Selection
+from pllbench.grid.protocol import default_protocol
 from pllbench.reports.results import Results
 from pllbench.results import records
 from pllbench.results.filter import Filter, is_planned
@@ -34,6 +36,8 @@ def run_planned(
 ) -> GridSummary:
     """Execute the planned runs that have no record yet; `observer` is told of their progress.
 
+    The protocol's cautions about them come first among its warnings.
+
     Raises:
         ValueError: before any run starts: data are missing or malformed, settings do not fit them,
             the results folder is not writable, or a record there is stale.
@@ -41,7 +45,12 @@ def run_planned(
     from pllbench.runner.progress import Observer
     from pllbench.runner.run_grid import run_grid
 
-    return run_grid(planned, engine, options, observer or Observer())
+    observer, lines = observer or Observer(), cautions(planned, default_protocol())
+    for line in lines:
+        observer.warned(line)
+    summary = run_grid(planned, engine, options, observer)
+    summary.warnings[:0] = lines
+    return summary
 
 
 def tuning_plan(

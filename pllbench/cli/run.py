@@ -90,9 +90,9 @@ def run(
     if len(results) > 1:
         raise FieldError("results", "run writes into one folder")
     planned = flags.planned()
-    for line in cautions(planned, default_protocol()):
-        print_error(line)
     if dry_run:
+        for line in cautions(planned, default_protocol()):
+            print_error(line)
         show_plan(planned, results[0])
         return
     display = Display(TolerantConsole(stderr=True))

@@ -12,6 +12,7 @@ from pllbench.grid.request import Parts, make_selection
 from pllbench.results import records
 from pllbench.results.curves import Curves, long_form, num_epochs, read_curves
 from pllbench.results.filter import Filter, is_planned, planned_runs
+from pllbench.results.kept import Kept, kept_kinds, kept_path
 from pllbench.results.records import Record
 from pllbench.results.rows import run_rows
 from pllbench.results.summary import GridSummary
@@ -61,6 +62,11 @@ class SelectedRuns:
         """Title and reason of each run that has failed just now."""
         failures = self.summary.failed if self.summary else ()
         return [(run.title, reason) for run, reason in failures]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is wrong, or special, of the runs executed just now, a line each."""
+        return list(self.summary.warnings) if self.summary else []
 
     @property
     def _where(self) -> str:
@@ -131,6 +137,25 @@ class SelectedRuns:
         wanted = {one_with_id(text, ids, self._where) for text in runs}
         picked = tuple(one for one in self.stored if one.record.run_id in wanted)
         return replace(self, stored=picked, planned=None)
+
+    def kept(self, kind: Kept) -> dict[str, Path]:
+        """Files of the test predictions or the trained model of the selected runs, by run_id.
+
+        Runs that have kept none are left out. `PartialLabelClassifier.load` reads a model,
+        `numpy.load` the predictions.
+
+        Raises:
+            FieldError: there is no such kind.
+        """
+        [known] = kept_kinds([kind])
+        folders = {one.record.run_id: one.folder for one in self.stored}
+        places = {
+            record.run_id: kept_path(
+                records.record_path(folders[record.run_id], record.spec), known
+            )
+            for record in self.finished
+        }
+        return {run_id: path for run_id, path in places.items() if path.exists()}
 
     def columns(self) -> dict[str, Curves]:
         """Per-epoch columns of the selected runs, by run_id.

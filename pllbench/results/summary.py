@@ -16,6 +16,7 @@ class GridSummary:
         left: the others.
         interrupted: whether it was stopped before its end.
         repeated: runs that were done again, each with what differs from before; None for nothing.
+        warnings: what is wrong, or special, that stopped no run; a line each.
     """
 
     skipped: int = 0
@@ -24,3 +25,4 @@ class GridSummary:
     left: int = 0
     interrupted: bool = False
     repeated: list[tuple[PlannedRun, str | None]] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)

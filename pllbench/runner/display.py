@@ -280,6 +280,13 @@ class NotebookDisplay(Display):
         self._shown_at = 0.0
         super().ended()
 
+    def warned(self, line: str) -> None:
+        """Something is wrong, or special; before the output is there, Python says so."""
+        if self._handle is None:
+            warnings.warn(line, stacklevel=2)
+        else:
+            super().warned(line)
+
     def _print(self, line: str, style: str = "") -> None:  # noqa: ARG002 - no colours
         self._lines.append(line)
         self._changed()

@@ -106,11 +106,9 @@ def run_grid(
         preflight(pending, options)
     for info in dict.fromkeys(run.data for run in planned):
         if line := other_files(info, options.data_dir):
-            observer.warned(line)
-    for line in done.warnings():
-        observer.warned(line)
-    for line in _without_kept(unique.values(), pending, options):
-        observer.warned(line)
+            _warn(line, summary, observer)
+    for line in (*done.warnings(), *_without_kept(unique.values(), pending, options)):
+        _warn(line, summary, observer)
     if not pending:
         return summary
     grid = _Grid(observer, summary, done)
@@ -134,6 +132,11 @@ def run_grid(
     return summary
 
 
+def _warn(line: str, summary: GridSummary, observer: Observer) -> None:
+    summary.warnings.append(line)
+    observer.warned(line)
+
+
 def _without_kept(
     runs: Iterable[PlannedRun], pending: Sequence[PlannedRun], options: RunOptions
 ) -> Iterator[str]:
@@ -142,7 +145,7 @@ def _without_kept(
     paths = [records.record_path(options.results, run.spec) for run in done]
     if options.keep and (number := without_kept(paths, options.keep)):
         kinds = " or ".join(options.keep)
-        yield f"{number} runs were done before and kept no {kinds}: do them again to have these"
+        yield f"done before, without {kinds} kept: {number}; `pllbench rerun` does runs again"
 
 
 class _Grid:
@@ -215,7 +218,7 @@ class _Grid:
         if records.record_path(results, spec).exists() and not again:  # whole, and yet not done
             moved.append(records.set_stale_aside(results, spec))
         for line in filter(None, moved):
-            self.observer.warned(line)
+            _warn(line, self.summary, self.observer)
 
     def release(self) -> None:
         """Let go of runs that have not ended: the engine was left by an error, or by Ctrl-C."""
@@ -241,7 +244,7 @@ class _Grid:
         if event.changed:
             changed = ", ".join(event.changed)
             line = f"{run.title}: changed what all runs of its process share, put back: {changed}"
-            self.observer.warned(line[:MAX_REASON])
+            _warn(line[:MAX_REASON], self.summary, self.observer)
         match event:
             case Finished():
                 self._store(run, workspace, event)
@@ -273,7 +276,7 @@ class _Grid:
         differing = first_difference(read_numbers(path), Numbers(event.record, event.curves))
         self.summary.repeated.append((run, differing))
         if differing is not None:
-            self.observer.warned(records.set_stale_aside(results, run.spec))
+            _warn(records.set_stale_aside(results, run.spec), self.summary, self.observer)
 
     def _stop(self, run: PlannedRun, workspace: Workspace, curves: Curves | None) -> None:
         if curves is None:

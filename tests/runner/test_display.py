@@ -242,6 +242,16 @@ def test_a_notebook_has_one_output_that_changes(clock: Clock, page: Page) -> Non
     assert "<b>" not in last["text/html"]
 
 
+def test_what_is_special_before_a_notebook_has_an_output_is_a_warning(page: Page) -> None:
+    shown = NotebookDisplay()
+    with pytest.warns(UserWarning, match=r"^3 records are of another source$"):
+        shown.warned("3 records are of another source")
+    shown.begun(RUNS)
+    shown.warned("changed what all runs share")
+    shown.ended()
+    assert page.states[-1]["text/plain"].splitlines()[0] == "changed what all runs share"
+
+
 class Shell:
     """Stands in for IPython's shell."""
 
