@@ -21,6 +21,7 @@ from pllbench.grid.request import (
 )
 from pllbench.reports.results import Results
 from pllbench.results.kept import Kept, kept_kinds
+from pllbench.validation import FieldError
 
 if TYPE_CHECKING:
     from pllbench.runner.engine import Engine
@@ -232,8 +233,10 @@ def load(*folders: str | Path) -> Results:
     """The records of results folders, read together; a file that does not count is a warning.
 
     Raises:
-        FieldError: there is no such folder.
+        FieldError: none is named, or there is no such folder.
     """
+    if not folders:
+        raise FieldError("results", "name a folder of records, such as 'results'")
     return _warned(api.load(*folders))
 
 

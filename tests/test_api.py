@@ -161,6 +161,18 @@ def test_a_plot_of_another_kind_or_rule_is_refused(tmp_path: Path) -> None:
         results.plot("noise", "last")
 
 
+def test_unknown_rules_metrics_and_criteria_are_named(tmp_path: Path) -> None:
+    results = api.load(store(tmp_path, make_records([90, 91])))
+    with pytest.raises(FieldError, match=r"^select lats: did you mean last\?$"):
+        results.table("lats")  # type: ignore[arg-type]
+    with pytest.raises(FieldError, match=r"^metric acuracy: did you mean accuracy\?$"):
+        results.table(metrics="acuracy")  # type: ignore[arg-type]
+    with pytest.raises(FieldError, match=r"^criterion accuracy: known: approximated_accuracy, cov"):
+        results.choose("accuracy")  # type: ignore[arg-type]
+    with pytest.raises(IsADirectoryError):
+        results.report("/")
+
+
 def test_plain_parts_select_as_a_selection_does(tmp_path: Path) -> None:
     results = api.load(store(tmp_path, one_column(cc=[90, 91], rc=[80, 81])))
     found = results.select(methods="cc", seeds=[1])

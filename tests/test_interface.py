@@ -284,6 +284,8 @@ def test_files_that_do_not_count_are_warnings(tmp_path: Path) -> None:
         assert len(pllbench.load(tmp_path).records) == 1
     with pytest.raises(FieldError, match=r"^results .*gone: no such folder$"):
         pllbench.load(tmp_path / "gone")
+    with pytest.raises(FieldError, match=r"^results: name a folder of records"):
+        pllbench.load()
 
 
 def test_an_open_engine_serves_several_grids(tmp_path: Path) -> None:
@@ -371,11 +373,25 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"methods": "cc", "gpus_per_run": 1.0}, "gpus_per_run: only with engine ray"),
     ({"methods": "cc", "progress": "bar"}, "progress 'bar': must be True, False or an Observer"),
     ({"methods": "cc", "stale": "kep"}, "stale kep: did you mean keep?"),
-    ({"methods": "cc", "checkpoint_every": 0}, "checkpoint_every 0: must be 1 or more"),
+    (
+        {"methods": "cc", "checkpoint_every": 0},
+        "checkpoint_every 0: must be a whole number",
+    ),
+    ({"methods": "cc", "checkpoint_every": "2"}, "checkpoint_every 2: must be a whole number"),
     ({"methods": "cc", "keep": "modle"}, "keep modle: did you mean model?"),
     ({"methods": "cc", "keep": [5]}, "keep 5: known: model, predictions"),
     ({"methods": "cc", "folds": 1}, "folds 1: "),
-    ({"methods": "cc", "jobs": 0}, "jobs 0: must be 1 or more"),
+    ({"methods": "cc", "jobs": 0}, "jobs 0: must be a whole number, 1 or more"),
+    ({"methods": "cc", "jobs": 1.5}, "jobs 1.5: must be a whole number, 1 or more"),
+    ({"methods": "cc", "timeout": "1m"}, "timeout 1m: must be a number of seconds, more than 0"),
+    (
+        {"methods": "cc", "engine": "ray", "gpus_per_run": "half"},
+        "gpus_per_run half: must be a number",
+    ),
+    ({"methods": "cc", "engine": 5}, "engine 5: known: inline, local, ray"),
+    ({"methods": "cc", "device": 0}, "device 0: "),
+    ({"methods": "cc", "stale": None}, "stale: known: keep, refuse, rerun"),
+    ({"methods": "cc", "candidates": 5}, "candidates 5: must be the name of a process, or a dict"),
     ({"methods": "cc", "train": {"batch_size": 2.5}}, "train batch_size=2.5: batch_size: Input sh"),
     ({"methods": "cc", "holdout": 1}, "cc on digits: holdout: Input should be less than 1"),
     ({"methods": "cc", "benchmark": "gone.toml"}, "gone.toml: not readable"),

@@ -20,7 +20,14 @@ from pllbench.registry import (
     registered_name,
 )
 from pllbench.spec import LARGEST, CandidateSpec, PruningSpec, TrainSpec, ViewSpec, takes_rate
-from pllbench.validation import FieldError, StrictModel, did_you_mean, folded_name, one_line
+from pllbench.validation import (
+    FieldError,
+    StrictModel,
+    did_you_mean,
+    folded_name,
+    is_number,
+    one_line,
+)
 
 MethodLike: TypeAlias = "str | MethodClass"
 DatasetLike: TypeAlias = str | Path | Arrays
@@ -161,8 +168,7 @@ def _dataset(given: Any) -> str:
 def _numbers(field: str, given: Any, low: float, high: float) -> tuple[float, ...]:
     numbers = tuple(map(_plain, listed(given)))
     for value in numbers:
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not (number and low <= value <= high):
+        if not (is_number(value, int, float) and low <= value <= high):
             raise FieldError(field, f"must be a number from {low} to {high}", str(value))
     return tuple(map(float, numbers))
 
@@ -170,7 +176,7 @@ def _numbers(field: str, given: Any, low: float, high: float) -> tuple[float, ..
 def _seeds(given: Any) -> tuple[int, ...]:
     seeds = tuple(map(_plain, listed(given)))
     for seed in seeds:
-        if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
+        if not is_number(seed, int) or seed < 0:
             reason = "must be a number of seeds (3), or a list of seeds"
             raise FieldError("seeds", reason, str(seed))
     if hasattr(given, "__iter__") or given is None:
@@ -196,7 +202,11 @@ def _settings(parts: Parts) -> Iterator[Setting]:
             yield Setting(reason=reason, when=when, hparams={key: _plain(value)})
     candidates = parts.get("candidates")
     if candidates is not None:
-        asked = {"process": candidates} if isinstance(candidates, str) else dict(candidates)
+        asked = {"process": candidates} if isinstance(candidates, str) else candidates
+        if not isinstance(asked, Mapping):
+            reason = "must be the name of a process, or a dictionary with it and its options"
+            raise FieldError("candidates", reason, asked)
+        asked = dict(asked)
         if "q" in asked:
             raise FieldError("candidates", "q is a part of its own")
         rate = {"q": 0.5} if takes_rate(asked) else {}

@@ -24,7 +24,7 @@ from pllbench.reports.table import Table
 from pllbench.results import records
 from pllbench.results.files import write_atomic
 from pllbench.results.filter import Filter
-from pllbench.results.metrics import DEFAULT_METRIC, Metric
+from pllbench.results.metrics import CRITERIA, DEFAULT_METRIC, METRICS, Metric
 from pllbench.results.model_selection import DEFAULT_RULE, RULES, Select
 from pllbench.results.selected import SelectedRuns
 from pllbench.results.status import failed_runs
@@ -95,6 +95,13 @@ class Results(SelectedRuns):
         Raises:
             ValueError: there is nothing to show.
         """
+        for field, known, given in (
+            ("select", RULES, (select,)),
+            ("metric", METRICS, metrics),
+        ):
+            for name in given:
+                if name not in known:
+                    raise FieldError(field, did_you_mean(name, known), name)
         self._require_runs()
         benchmark, shown = self.selection.benchmark, Shown(select, tuple(metrics), mixed_budgets)
         return build_metric_table(self.records, self.protocol, shown, self.planned, benchmark)
@@ -155,6 +162,8 @@ class Results(SelectedRuns):
         Raises:
             ValueError: there is nothing to choose from, or no run has a hold-out.
         """
+        if criterion not in CRITERIA:
+            raise FieldError("criterion", did_you_mean(criterion, CRITERIA), criterion)
         self._require_runs()
         runs = {record.run_id: record for record in self.finished}
         groups = (
