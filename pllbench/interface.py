@@ -20,7 +20,7 @@ from pllbench.grid.request import (
     make_selection,
 )
 from pllbench.reports.results import Results
-from pllbench.results.kept import Kept, kept_kinds
+from pllbench.results.kept import Kept, kinds_to_keep
 from pllbench.validation import FieldError
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def run(
         noisy_candidates,
         checkpoint_every=checkpoint_every,
         stale=stale,
-        keep=kept_kinds(listed(keep)),
+        keep=kinds_to_keep(listed(keep)),
     )
     where = EngineOptions("", device, jobs, timeout, address, gpus_per_run)
     with placed(selection, datasets, folder) as given:

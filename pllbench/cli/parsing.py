@@ -98,7 +98,7 @@ def kept_kinds(text: str | None) -> tuple[kept.Kept, ...]:
     Raises:
         ValueError: an unknown kind; gives the nearest match.
     """
-    return kept.kept_kinds(names(None if text is None else [text], "--keep"))
+    return kept.kinds_to_keep(names(None if text is None else [text], "--keep"))
 
 
 def seeds(text: str) -> tuple[int, ...]:

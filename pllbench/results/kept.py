@@ -14,7 +14,7 @@ Kept = Literal["predictions", "model"]
 KEPT_SUFFIXES: Mapping[Kept, str] = {"predictions": ".predictions.npz", "model": ".model"}
 
 
-def kept_kinds(names: Iterable[str]) -> tuple[Kept, ...]:
+def kinds_to_keep(names: Iterable[str]) -> tuple[Kept, ...]:
     """What is to be kept, by its names, each once.
 
     Raises:
