@@ -12,7 +12,7 @@ from pllbench.grid.request import Parts, make_selection
 from pllbench.results import records
 from pllbench.results.curves import Curves, long_form, num_epochs, read_curves
 from pllbench.results.filter import Filter, is_planned, planned_runs
-from pllbench.results.kept import Kept, kinds_to_keep, kept_path
+from pllbench.results.kept import Kept, kept_path, kinds_to_keep
 from pllbench.results.records import Record
 from pllbench.results.rows import run_rows
 from pllbench.results.summary import GridSummary
