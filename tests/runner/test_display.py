@@ -242,14 +242,18 @@ def test_a_notebook_has_one_output_that_changes(clock: Clock, page: Page) -> Non
     assert "<b>" not in last["text/html"]
 
 
-def test_what_is_special_before_a_notebook_has_an_output_is_a_warning(page: Page) -> None:
+def test_what_is_special_is_shown_also_where_no_run_begins(clock: Clock, page: Page) -> None:
     shown = NotebookDisplay()
-    with pytest.warns(UserWarning, match=r"^3 records are of another source$"):
-        shown.warned("3 records are of another source")
+    lines = ["3 records are of another source", "done before, without a model: 3"]
+    for line in lines:
+        shown.warned(line)
+    assert [state["text/plain"] for state in page.states] == [lines[0], "\n".join(lines)]
     shown.begun(RUNS)
-    shown.warned("changed what all runs share")
+    clock.now += 1
     shown.ended()
-    assert page.states[-1]["text/plain"].splitlines()[0] == "changed what all runs share"
+    *first, bar = page.states[-1]["text/plain"].splitlines()
+    assert first == lines
+    assert bar.startswith("0/4 runs ")
 
 
 class Shell:
