@@ -10,10 +10,10 @@ Plug-ins import `pllbench.method`, their tests `pllbench.testing`. The rest is m
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pllbench.api import Results
     from pllbench.data.arrays import Arrays
     from pllbench.estimator import PartialLabelClassifier
     from pllbench.interface import load, run, tune
+    from pllbench.reports.results import Results
     from pllbench.scoring import covering_rate_scorer
 
 __all__ = [
@@ -29,7 +29,7 @@ __all__ = [
 _PLACES = {
     "Arrays": "pllbench.data.arrays",
     "PartialLabelClassifier": "pllbench.estimator",
-    "Results": "pllbench.api",
+    "Results": "pllbench.reports.results",
     "covering_rate_scorer": "pllbench.scoring",
     "load": "pllbench.interface",
     "run": "pllbench.interface",

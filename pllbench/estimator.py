@@ -203,6 +203,8 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         """
         check_is_fitted(self)
         training = self._training
+        if X is None and y is not None:
+            raise ValueError("candidate sets of other rows need these rows: give X, too")
         if X is None and training is None:
             raise ValueError("a model that a run has kept knows no training rows: give X and y")
         if X is not None:
@@ -276,6 +278,8 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         kind = (self.kind or by_shape) if reset else self.kind_
         if kind not in get_args(Kind):
             raise FieldError("kind", f"must be one of {', '.join(get_args(Kind))}", kind)
+        if values.dtype.kind in "mM":
+            raise ValueError("X: dates and durations are no features: give numbers")
         if values.ndim == 2 and values.dtype.kind not in "biuf":
             values = values.astype(np.float64)
         return as_rows(values, kind, "X"), kind
@@ -284,7 +288,9 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         """The run that the parameters ask for."""
         named = {"epochs": self.epochs, "network": self.network}
         given = {key: value for key, value in named.items() if value is not None}
-        train = {**(self.train or {}), **given}
+        train = self.train or {}
+        if isinstance(train, Mapping):  # what is none is refused below
+            train = {**train, **given}
         options = {"train": train, "views": self.views or {}, "hparams": self.hparams or {}}
         try:
             setting = Setting.parse(plain_values(options))

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack, cast
 
 from pllbench import api
-from pllbench.api import Results
 from pllbench.budget import Criterion
 from pllbench.given import data_folder, opened, placed, with_classes
 from pllbench.grid.plan import plan
@@ -17,8 +16,12 @@ from pllbench.grid.request import (
     MethodLike,
     Parts,
     Values,
+    listed,
     make_selection,
 )
+from pllbench.reports.results import Results
+from pllbench.results.kept import Kept, kinds_to_keep
+from pllbench.validation import FieldError
 
 if TYPE_CHECKING:
     from pllbench.runner.engine import Engine
@@ -40,6 +43,7 @@ def run(
     pruning: Values | None = None,
     epochs: int | None = None,
     network: str | None = None,
+    folds: int | None = None,
     holdout: float | None = None,
     hparams: Mapping[str, Values] | None = None,
     train: Values | None = None,
@@ -55,6 +59,7 @@ def run(
     noisy_candidates: bool = False,
     checkpoint_every: int = 10,
     stale: "StalePolicy" = "refuse",
+    keep: Kept | Sequence[Kept] | None = None,
     progress: "bool | Observer" = True,
 ) -> "Results":
     """Execute the runs of a selection that have no record yet, and load them all.
@@ -72,6 +77,7 @@ def run(
         pruning: `tau`, `k` and `features` of the pruning of candidate sets.
         epochs: length of a run.
         network: network of all methods.
+        folds: cross-validate: seed s tests on fold s of so many.
         holdout: share of training rows kept aside, with their candidate sets only.
         hparams: hyperparameters by method or variant, then by name.
         train: train settings by name.
@@ -88,11 +94,14 @@ def run(
         noisy_candidates: allow candidate sets without the true label.
         checkpoint_every: epochs between two checkpoints of a run.
         stale: what becomes of records of other defaults, source or data: refuse, rerun or keep.
+        keep: what is stored beside each record, and found by `Results.kept`: `predictions` of the
+            test rows, the trained `model`.
         progress: True shows it (on a terminal, below a cell of a notebook, or as lines on standard
             error), False does not; or an `Observer` that is told.
 
     Returns:
-        The records of the selection. Runs that have failed are a warning, and in `failed`.
+        The records of the selection. Runs that have failed are a warning, and in `failed`; what
+        else is special about the runs of this call is shown with the progress, and in `warnings`.
 
     Raises:
         ValueError: before any run starts: the request is wrong, data are missing or malformed,
@@ -116,6 +125,7 @@ def run(
             "pruning": pruning,
             "epochs": epochs,
             "network": network,
+            "folds": folds,
             "holdout": holdout,
             "hparams": hparams,
             "train": train,
@@ -129,6 +139,7 @@ def run(
         noisy_candidates,
         checkpoint_every=checkpoint_every,
         stale=stale,
+        keep=kinds_to_keep(listed(keep)),
     )
     where = EngineOptions("", device, jobs, timeout, address, gpus_per_run)
     with placed(selection, datasets, folder) as given:
@@ -222,8 +233,10 @@ def load(*folders: str | Path) -> Results:
     """The records of results folders, read together; a file that does not count is a warning.
 
     Raises:
-        FieldError: there is no such folder.
+        FieldError: none is named, or there is no such folder.
     """
+    if not folders:
+        raise FieldError("results", "name a folder of records, such as 'results'")
     return _warned(api.load(*folders))
 
 

@@ -146,9 +146,14 @@ def visible_line(text: str) -> str:
     return " ".join(visible.split())
 
 
-def folder_name_problem(name: str) -> str | None:
+def is_number(value: object, *kinds: type[int | float]) -> bool:
+    """Whether a value is a number of these kinds; true and false are none."""
+    return isinstance(value, kinds) and not isinstance(value, bool)
+
+
+def folder_name_problem(name: object) -> str | None:
     """Why no folder can have this name on every file system, or None: records lie below it."""
-    if not re.fullmatch(r"[\w.-]+", name) or name.endswith("."):
+    if not (isinstance(name, str) and re.fullmatch(r"[\w.-]+", name)) or name.endswith("."):
         return "its name must be letters, digits, '_', '-' and '.', the last not at its end"
     if re.fullmatch(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", name, re.IGNORECASE):
         return "its name is that of a device on some systems"
@@ -162,8 +167,8 @@ def folded_name(name: str) -> str:
     return unicodedata.normalize("NFC", name).casefold()
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: object, known: Iterable[str]) -> str:
     """A clause for error messages: the nearest match of `name`, else all known names."""
     names = sorted(known)
-    near = difflib.get_close_matches(name.lower(), names, n=1)
+    near = difflib.get_close_matches(str(name).lower(), names, n=1)
     return f"did you mean {near[0]}?" if near else f"known: {', '.join(names) or 'none'}"

@@ -7,10 +7,11 @@ from rich.console import Console
 
 from pllbench.grid.plan import PlannedRun
 from pllbench.results.kept import Kept
+from pllbench.results.summary import GridSummary
 from pllbench.runner.display import Display
 from pllbench.runner.engine import Engine, Event, Finished, RunFailed, Stopped, attempt
 from pllbench.runner.job import Job, RunOptions, execute
-from pllbench.runner.run_grid import GridSummary, run_grid
+from pllbench.runner.run_grid import run_grid
 
 
 class InlineEngine(Engine):

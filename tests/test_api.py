@@ -11,8 +11,10 @@ from pllbench import api
 from pllbench.grid.plan import Selection
 from pllbench.grid.protocol import Setting
 from pllbench.reports.plots import Plot
+from pllbench.reports.results import Results
 from pllbench.results.records import write_record
 from pllbench.results.rows import RunRow
+from pllbench.results.selected import Stored
 from pllbench.results.status import Status
 from pllbench.validation import FieldError
 from tests.factories import (
@@ -35,9 +37,9 @@ def test_a_folder_without_records_is_named(tmp_path: Path) -> None:
 
 def test_a_selection_without_finished_runs_is_refused() -> None:
     planned = make_plan([make_spec("rc")])
-    results = api.Results(
+    results = Results(
         [Path("results")],
-        [api.Stored(record, Path("results")) for record in make_records([90])],
+        [Stored(record, Path("results")) for record in make_records([90])],
         planned=planned,
     )
     with pytest.raises(ValueError, match="results: none of the 1 runs of this selection is done"):
@@ -157,6 +159,18 @@ def test_a_plot_of_another_kind_or_rule_is_refused(tmp_path: Path) -> None:
         results.plot("accurcy")  # type: ignore[arg-type]
     with pytest.raises(FieldError, match=r"^select last: a plot of noise shows all epochs"):
         results.plot("noise", "last")
+
+
+def test_unknown_rules_metrics_and_criteria_are_named(tmp_path: Path) -> None:
+    results = api.load(store(tmp_path, make_records([90, 91])))
+    with pytest.raises(FieldError, match=r"^select lats: did you mean last\?$"):
+        results.table("lats")  # type: ignore[arg-type]
+    with pytest.raises(FieldError, match=r"^metric acuracy: did you mean accuracy\?$"):
+        results.table(metrics="acuracy")  # type: ignore[arg-type]
+    with pytest.raises(FieldError, match=r"^criterion accuracy: known: approximated_accuracy, cov"):
+        results.choose("accuracy")  # type: ignore[arg-type]
+    with pytest.raises(IsADirectoryError):
+        results.report("/")
 
 
 def test_plain_parts_select_as_a_selection_does(tmp_path: Path) -> None:

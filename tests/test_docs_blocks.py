@@ -54,6 +54,19 @@ NOT_HERE = {
     "pllbench disambiguate owls.model ./owls.npz --output labels.csv",
     "pllbench choose ./owls.npz --methods cc,proden,asyco --seeds 5",
     # data, and longer than 30 seconds
+    (
+        "python tools/labels_found.py --methods cc,rc,proden,dpll,ncpd,asyco,pl_knn,ipal --seeds 3 "
+        "--datasets lost,birdsong"
+    ),
+    (
+        "pllbench run --methods cc,rc,proden,dpll,ncpd,asyco --datasets digits,cnae9 --q 0.7 "
+        "--holdout 0.2 --seeds 5 --results choices"
+    ),
+    (
+        "pllbench run --methods cc,rc,proden,dpll,ncpd,asyco --datasets birdsong,lost,msrcv2 "
+        "--holdout 0.2 --seeds 5 --results choices"
+    ),
+    "python tools/choices.py --results choices",
     "pllbench tune --benchmark tuned_tabular",
     "pllbench run --benchmark cnae9",
     "pllbench run --benchmark cnae9 --methods asyco --seeds 7,",

@@ -250,6 +250,7 @@ def test_images(shape: tuple[int, ...], tmp_path: Path) -> None:
         ({"kind": "pictures"}, SETS, "^kind pictures: must be one of image, digits, text, tab"),
         ({"stop_after": 1.5}, SETS, r"^stop_after 1\.5: must be from 1 to 15"),
         ({"hparams": 3}, SETS, "hparams: Input should be an object, got 3"),
+        ({"train": 3}, SETS, "train: Input should be an object, got 3"),
         ({"device": "gpu"}, SETS, "^device gpu: must be auto, cpu, cuda"),
         ({"method": "supervised"}, SETS, "^method supervised: learns from true labels"),
         ({"hparams": {"tua": 1}}, SETS, "unknown key 'tua'"),
@@ -270,6 +271,7 @@ def test_images(shape: tuple[int, ...], tmp_path: Path) -> None:
         ({}, np.where(SETS, 1, 2), "must be 0 or 1"),
         ({}, X[:, 0], "Unknown label type: fractional numbers"),
         ({}, [set()] * NUM_ROWS, "row 0 has no candidate"),
+        ({}, [{1.0}, {float("nan"), 2.0}] * (NUM_ROWS // 2), "row 1 has a label that is missing"),
     ],
 )
 def test_what_is_malformed_is_refused(params: dict[str, Any], sets: Any, problem: str) -> None:
@@ -278,6 +280,21 @@ def test_what_is_malformed_is_refused(params: dict[str, Any], sets: Any, problem
         model.fit(X, sets)
     assert "\n" not in str(caught.value)
     assert not hasattr(model, "classes_")
+
+
+def test_other_forms_of_rows_are_refused() -> None:
+    dates = np.full((NUM_ROWS, 2), np.datetime64("2001-02-03"))
+    with pytest.raises(ValueError, match=r"^X: dates and durations are no features: give numbers$"):
+        make().fit(dates, SETS)
+
+
+def test_rows_without_sets_and_sets_without_rows_are_refused(
+    fitted: PartialLabelClassifier,
+) -> None:
+    with pytest.raises(ValueError, match=r"^candidate sets: none are given; they must be a matrix"):
+        fitted.disambiguate(X)
+    with pytest.raises(ValueError, match=r"^candidate sets of other rows need these rows"):
+        fitted.disambiguate(y=SETS)
 
 
 def test_candidate_sets_are_no_true_labels(fitted: PartialLabelClassifier) -> None:

@@ -1,6 +1,7 @@
 """`pllbench.run`: the same runs as the command's, from plain values, classes and arrays."""
 
 import threading
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,8 @@ import numpy as np
 import pytest
 
 import pllbench
+from pllbench.cli.run import run
+from pllbench.cli.selection import with_selection
 from pllbench.grid.plan import PlannedRun
 from pllbench.results.records import record_path
 from pllbench.runner.inline_engine import InlineEngine
@@ -87,6 +90,57 @@ def test_arrays_are_own_data(tmp_path: Path) -> None:
     assert [r.run_id for r in results.select(datasets="birds").finished] == [
         r.run_id for r in by_path.finished
     ]
+
+
+def test_every_option_of_the_command_is_an_argument() -> None:
+    """But for --dry-run, which prints."""
+    other_names = {"set_": "hparams", "view": "views", "prune": "pruning"}
+    options = {other_names.get(name, name) for name in signature(with_selection(run)).parameters}
+    arguments = set(signature(pllbench.run).parameters)
+    assert options - arguments == {"dry_run"}
+    assert arguments - options == {"progress"}
+
+
+def test_what_runs_keep_is_found_by_their_ids(tmp_path: Path) -> None:
+    results = run_here("cc", BIRDS, seeds=2, results=tmp_path, keep=["model", "predictions"])
+    run_ids = {record.run_id for record in results.finished}
+    models, predictions = results.kept("model"), results.kept("predictions")
+    assert models.keys() == predictions.keys() == run_ids
+    for record in pllbench.load(tmp_path).finished:
+        model = pllbench.PartialLabelClassifier.load(models[record.run_id])
+        with np.load(predictions[record.run_id]) as stored:
+            right = stored["predicted"] == stored["y"]
+            assert model.predict(BIRDS.x[stored["rows"]]).tolist() == stored["predicted"].tolist()
+        assert right.mean() == record.result.accuracy["last"]
+    assert run_here("cc", BIRDS, seeds=[5], results=tmp_path).kept("model") == {}
+    with pytest.raises(FieldError, match=r"^keep modle: did you mean model\?$"):
+        results.kept("modle")  # type: ignore[arg-type]
+
+
+IMAGES = pllbench.Arrays("images", np.zeros((60, 8, 8), np.uint8), np.arange(60) % 3)
+
+
+def test_what_is_special_is_told_and_handed_back(tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match=r"^AsyCo \(.*network=small_cnn.*\): tau = 20 belongs to"):
+        results = run_here("asyco", IMAGES, epochs=1, network="small_cnn", results=tmp_path)
+    [caution] = results.warnings
+    assert ": tau = 20 belongs to ResNet-18" in caution
+    told = Told()
+    again = run_here(
+        "asyco",
+        IMAGES,
+        epochs=1,
+        network="small_cnn",
+        results=tmp_path,
+        keep="model",
+        progress=told,
+    )
+    assert again.warnings == told.lines
+    assert told.lines == [
+        caution,
+        "done before, without model kept: 1; `pllbench rerun` does runs again",
+    ]
+    assert pllbench.load(tmp_path).warnings == []
 
 
 def test_malformed_arrays_are_named_and_not_their_file(tmp_path: Path) -> None:
@@ -192,6 +246,9 @@ class Told(Observer):
     def finished(self, run: PlannedRun, accuracy: float | None, seconds: float) -> None:
         self.lines.append(f"finished seed {run.spec.seed}")
 
+    def warned(self, line: str) -> None:
+        self.lines.append(line)
+
     def ended(self) -> None:
         self.lines.append("ended")
 
@@ -227,6 +284,8 @@ def test_files_that_do_not_count_are_warnings(tmp_path: Path) -> None:
         assert len(pllbench.load(tmp_path).records) == 1
     with pytest.raises(FieldError, match=r"^results .*gone: no such folder$"):
         pllbench.load(tmp_path / "gone")
+    with pytest.raises(FieldError, match=r"^results: name a folder of records"):
+        pllbench.load()
 
 
 def test_an_open_engine_serves_several_grids(tmp_path: Path) -> None:
@@ -314,8 +373,25 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"methods": "cc", "gpus_per_run": 1.0}, "gpus_per_run: only with engine ray"),
     ({"methods": "cc", "progress": "bar"}, "progress 'bar': must be True, False or an Observer"),
     ({"methods": "cc", "stale": "kep"}, "stale kep: did you mean keep?"),
-    ({"methods": "cc", "checkpoint_every": 0}, "checkpoint_every 0: must be 1 or more"),
-    ({"methods": "cc", "jobs": 0}, "jobs 0: must be 1 or more"),
+    (
+        {"methods": "cc", "checkpoint_every": 0},
+        "checkpoint_every 0: must be a whole number",
+    ),
+    ({"methods": "cc", "checkpoint_every": "2"}, "checkpoint_every 2: must be a whole number"),
+    ({"methods": "cc", "keep": "modle"}, "keep modle: did you mean model?"),
+    ({"methods": "cc", "keep": [5]}, "keep 5: known: model, predictions"),
+    ({"methods": "cc", "folds": 1}, "folds 1: "),
+    ({"methods": "cc", "jobs": 0}, "jobs 0: must be a whole number, 1 or more"),
+    ({"methods": "cc", "jobs": 1.5}, "jobs 1.5: must be a whole number, 1 or more"),
+    ({"methods": "cc", "timeout": "1m"}, "timeout 1m: must be a number of seconds, more than 0"),
+    (
+        {"methods": "cc", "engine": "ray", "gpus_per_run": "half"},
+        "gpus_per_run half: must be a number",
+    ),
+    ({"methods": "cc", "engine": 5}, "engine 5: known: inline, local, ray"),
+    ({"methods": "cc", "device": 0}, "device 0: "),
+    ({"methods": "cc", "stale": None}, "stale: known: keep, refuse, rerun"),
+    ({"methods": "cc", "candidates": 5}, "candidates 5: must be the name of a process, or a dict"),
     ({"methods": "cc", "train": {"batch_size": 2.5}}, "train batch_size=2.5: batch_size: Input sh"),
     ({"methods": "cc", "holdout": 1}, "cc on digits: holdout: Input should be less than 1"),
     ({"methods": "cc", "benchmark": "gone.toml"}, "gone.toml: not readable"),

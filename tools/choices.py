@@ -1,6 +1,7 @@
 """How good the methods are that candidate sets choose: beside the best, which true labels know.
 
-python tools/choices.py --results results/choices > results/tables/choices.md
+pllbench run --methods cc,rc --datasets digits --q 0.7 --holdout 0.2 --seeds 5 --results choices
+python tools/choices.py --results choices > results/choices.md
 
 Reads the records of runs with a hold-out, as `pllbench choose` makes them. For each data set and q
 a criterion of the hold-out chooses a method and an epoch; test labels say how accurate that is, and
@@ -19,7 +20,8 @@ from pllbench.budget import Criterion
 from pllbench.grid.protocol import default_protocol
 from pllbench.reports.choice import ChosenEntry, choose_methods
 from pllbench.reports.groups import RunGroup, recorded_groups
-from pllbench.reports.table import dataset_title
+from pllbench.reports.statistics import mean_std, paired_difference
+from pllbench.reports.table import dataset_title, format_difference, format_mean
 from pllbench.results.curves import Curves
 from pllbench.results.metrics import CRITERIA, printed_metric
 
@@ -28,23 +30,37 @@ Column = tuple[str, float | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """A choice and what test labels say of it, in percent.
+class Accurate:
+    """A method at the epoch chosen for it, and what test labels say of it.
 
     Attributes:
-        label: of the chosen method.
+        label: of the method.
         epoch: counted from 1.
-        accuracy: mean test accuracy of the chosen method at the chosen epoch.
-        best_label: of the method that is the most accurate at the epoch chosen for it.
-        best: its mean test accuracy there.
-        middle: mean test accuracy of all methods, each at its epoch: what a choice at random gives.
+        accuracies: of its runs there, in percent, by seed.
     """
 
     label: str
     epoch: int
-    accuracy: float
-    best_label: str
-    best: float
+    accuracies: Mapping[int, float]
+
+    @property
+    def mean(self) -> float:
+        """Mean over seeds."""
+        return fmean(self.accuracies.values())
+
+    @property
+    def text(self) -> str:
+        """Mean ± sample std over seeds."""
+        found = mean_std(list(self.accuracies.values()))
+        return format_mean(found.mean, found.std)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The methods on a data set: the chosen one, the most accurate one, and the mean of all."""
+
+    chosen: Accurate
+    best: Accurate
     middle: float
 
 
@@ -52,18 +68,33 @@ def judge(
     groups: Sequence[RunGroup], columns: Mapping[str, Curves], criterion: Criterion
 ) -> dict[Column, Judged]:
     """The choice of each data set and q, beside the best one."""
-    found: dict[Column, list[tuple[ChosenEntry, float]]] = defaultdict(list)
-    for choice in choose_methods(groups, columns, criterion):
-        curves = [columns[run_id]["accuracy"] for run_id in choice.run_ids]
-        accuracy = 100 * fmean(float(curve[choice.epoch - 1]) for curve in curves)
-        found[choice.dataset, choice.q].append((choice, accuracy))
-    judged = {}
-    for column, listed in found.items():
-        (chosen, accuracy), *_ = listed
-        best, top = max(listed, key=lambda pair: pair[1])
-        middle = fmean(value for _, value in listed)
-        judged[column] = Judged(chosen.label, chosen.epoch, accuracy, best.label, top, middle)
-    return judged
+    seeds = {run.run_id: seed for group in groups for seed, run in group.records.items()}
+    found: dict[Column, list[Accurate]] = defaultdict(list)
+    for choice in choose_methods(groups, columns, criterion):  # the chosen method comes first
+        found[choice.dataset, choice.q].append(_accurate(choice, columns, seeds))
+    return {
+        column: Judged(
+            listed[0], max(listed, key=lambda one: one.mean), fmean(o.mean for o in listed)
+        )
+        for column, listed in found.items()
+    }
+
+
+def _accurate(
+    choice: ChosenEntry, columns: Mapping[str, Curves], seeds: Mapping[str, int]
+) -> Accurate:
+    accuracies = {
+        seeds[run_id]: 100 * float(columns[run_id]["accuracy"][choice.epoch - 1])
+        for run_id in choice.run_ids
+    }
+    return Accurate(short_label(choice.label), choice.epoch, accuracies)
+
+
+def short_label(label: str) -> str:
+    """The label of a row without its hold-out, which all rows here have."""
+    name, _, rest = label.removesuffix(")").partition(" (")
+    differences = [part for part in rest.split(", ") if part and not part.startswith("holdout=")]
+    return f"{name} ({', '.join(differences)})" if differences else name
 
 
 def table(criterion: Criterion, judged: Mapping[Column, Judged]) -> list[str]:
@@ -77,18 +108,28 @@ def table(criterion: Criterion, judged: Mapping[Column, Judged]) -> list[str]:
     for (name, q), one in judged.items():
         rate = "" if q is None else f"{q:g}"
         lines.append(
-            f"| {dataset_title(name)} | {rate} | {one.label} | {one.epoch} | {one.accuracy:.2f} "
-            f"| {one.best_label} | {one.best:.2f} | {one.best - one.accuracy:.2f} "
+            f"| {dataset_title(name)} | {rate} | {one.chosen.label} | {one.chosen.epoch} "
+            f"| {one.chosen.text} | {one.best.label} | {one.best.text} | {_lost(one)} "
             f"| {one.middle:.2f} |"
         )
-    lost = fmean(one.best - one.accuracy for one in judged.values())
-    rest = fmean(one.best - one.middle for one in judged.values())
+    lost = fmean(one.best.mean - one.chosen.mean for one in judged.values())
+    rest = fmean(one.best.mean - one.middle for one in judged.values())
     return [
         *lines,
         "",
         f"Lost on average: {lost:.2f} points; by a method at random {rest:.2f}.",
         "",
     ]
+
+
+def _lost(one: Judged) -> str:
+    """How far the chosen method lies behind the best, with the interval of that over seeds."""
+    if one.best is one.chosen:
+        return "0"
+    if len(one.best.accuracies) < 2:
+        return format_difference(one.best.mean - one.chosen.mean, None, None)
+    gap = paired_difference(one.best.accuracies, one.chosen.accuracies)
+    return format_difference(gap.mean, gap.low, gap.high)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -98,12 +139,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     loaded = api.load(parser.parse_args(arguments).results)
     runs = {record.run_id: record for record in loaded.records}
     groups, columns = recorded_groups(runs, default_protocol()), loaded.columns()
+    names = ", ".join(sorted({short_label(group.label) for group in groups}))
+    seeds = ", ".join(map(str, sorted({len(group.records) for group in groups})))
     print("# Choices without true labels\n")
     print(
         "What `pllbench choose` names on data whose true labels are known: method and epoch by a "
-        "criterion of a hold-out of a fifth of the training rows, their mean test accuracy (%), "
-        "and that of the method that is the most accurate at the epoch chosen for it. *At random*: "
-        "the mean over the methods. Made by `python tools/choices.py`.\n"
+        "criterion of a hold-out of a fifth of the training rows, and its test accuracy (%, mean ± "
+        "sample std). *Best*: the method that is the most accurate on the test rows at the epoch "
+        "chosen for it; the best of several means is somewhat too high. *Lost*: its lead over the "
+        "chosen one, paired over seeds, with the 95 % t-interval. *At random*: the mean over the "
+        f"methods. Methods: {names}; n = {seeds} seeds. Made by `python tools/choices.py`.\n"
     )
     for criterion in CRITERIA:
         print("\n".join(table(criterion, judge(groups, columns, criterion))))

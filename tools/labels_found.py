@@ -1,6 +1,6 @@
 """What is found in candidate sets whose true labels are taken away; the labels judge it afterwards.
 
-python tools/labels_found.py --methods cc,proden,asyco > results/tables/labels_found.md
+python tools/labels_found.py --methods cc,proden,asyco > results/labels_found.md
 
 Of each data set the training rows of a run's split are given to `PartialLabelClassifier`, with the
 protocol's settings for the data set and without any label. Counted are the training rows whose true

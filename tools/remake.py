@@ -18,7 +18,6 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from pllbench import api
-from pllbench.api import Results
 from pllbench.grid.benchmark import load_benchmark
 from pllbench.grid.plan import Selection
 from pllbench.reports.aggregate import build_table
@@ -27,6 +26,7 @@ from pllbench.reports.formats.view import ReportView
 from pllbench.reports.plots import accuracy, epochs
 from pllbench.reports.plots.figure import save
 from pllbench.reports.report import report_table
+from pllbench.reports.results import Results
 from pllbench.reports.table import Table
 
 ROOT = Path(__file__).parents[1]

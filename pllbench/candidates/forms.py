@@ -38,6 +38,8 @@ def as_candidates(given: Any) -> tuple[Candidates, Classes]:
         return _of_matrix(np.asarray(given), _as_classes(names))
     if _are_sets(given):
         return _of_sets(list(given))
+    if given is None:
+        raise ValueError(f"candidate sets: none are given; they must be {_FORMS}")
     values = _as_array(given)
     if values.ndim == 1:
         return _of_labels(values)
@@ -99,6 +101,8 @@ def _of_sets(rows: Sequence[Any]) -> tuple[Candidates, Classes]:
     for number, row in enumerate(rows):
         if not isinstance(row, set | frozenset):
             raise ValueError(f"candidate sets: row {number} is {str(row)[:40]!r}, not a set")
+        if any(label is None or label != label for label in row):
+            raise ValueError(f"candidate sets: row {number} has a label that is missing")
     labels = {label for row in rows for label in row}
     try:
         classes = _as_classes(sorted(labels))

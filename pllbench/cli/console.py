@@ -1,12 +1,14 @@
 """How the command line writes: text, warnings, tables and plans. As light as `cli` itself."""
 
 import codecs
+import errno
 import io
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Literal, TextIO
 
 from rich.cells import cell_len
@@ -96,6 +98,22 @@ def write(text: str | bytes, output: Path | None = None) -> None:
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
         output.write_bytes(text.encode() if isinstance(text, str) else text)
+    except OSError as error:
+        raise ValueError(f"--output {output}: not writable ({error.strerror})") from error
+
+
+def require_writable(output: Path) -> None:
+    """Check, before something takes long to compute, that it can be written to a file.
+
+    Raises:
+        ValueError: it cannot.
+    """
+    try:
+        if output.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        output.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=output.parent):
+            pass
     except OSError as error:
         raise ValueError(f"--output {output}: not writable ({error.strerror})") from error
 

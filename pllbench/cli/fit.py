@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from pllbench.cli.console import print_error
+from pllbench.cli.console import print_error, require_writable
 from pllbench.cli.parsing import key_value
 from pllbench.cli.rows import AnnotationsFlag, Data, own_data, training_rows
 from pllbench.cli.selection import Device
@@ -43,6 +43,7 @@ def fit(
     """
     info = own_data(data)
     rows, sets = training_rows(info, annotations, seed)
+    require_writable(output)
     from pllbench.estimator import PartialLabelClassifier
 
     model = PartialLabelClassifier(

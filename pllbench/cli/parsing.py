@@ -9,7 +9,7 @@ from pydantic import ConfigDict, JsonValue, TypeAdapter, ValidationError
 
 from pllbench.data.custom import is_path
 from pllbench.grid.protocol import Setting
-from pllbench.results.kept import KEPT_SUFFIXES, Kept
+from pllbench.results import kept
 from pllbench.results.metrics import METRICS, Metric
 from pllbench.spec import LARGEST, CandidateSpec, PruningSpec, round_rate, takes_rate
 from pllbench.validation import StrictModel, did_you_mean, one_line
@@ -92,17 +92,13 @@ def metric_names(text: str) -> tuple[Metric, ...]:
     return tuple(metric for name in given for metric in METRICS if metric == name)
 
 
-def kept_kinds(text: str | None) -> tuple[Kept, ...]:
+def kept_kinds(text: str | None) -> tuple[kept.Kept, ...]:
     """What --keep names; nothing for None.
 
     Raises:
         ValueError: an unknown kind; gives the nearest match.
     """
-    given = names(None if text is None else [text], "--keep")
-    for name in given:
-        if name not in KEPT_SUFFIXES:
-            raise ValueError(f"--keep {name}: {did_you_mean(name, KEPT_SUFFIXES)}")
-    return tuple(kind for name in given for kind in KEPT_SUFFIXES if kind == name)
+    return kept.kinds_to_keep(names(None if text is None else [text], "--keep"))
 
 
 def seeds(text: str) -> tuple[int, ...]:

@@ -24,9 +24,9 @@ from pllbench.validation import FieldError
 
 if TYPE_CHECKING:
     from pllbench.grid.plan import PlannedRun
+    from pllbench.results.summary import GridSummary
     from pllbench.runner.display import Display
     from pllbench.runner.engine import Engine
-    from pllbench.runner.run_grid import GridSummary
 
 EngineName = Literal["local", "ray", "inline"]
 Stale = Literal["refuse", "rerun", "keep"]
@@ -90,9 +90,9 @@ def run(
     if len(results) > 1:
         raise FieldError("results", "run writes into one folder")
     planned = flags.planned()
-    for line in cautions(planned, default_protocol()):
-        print_error(line)
     if dry_run:
+        for line in cautions(planned, default_protocol()):
+            print_error(line)
         show_plan(planned, results[0])
         return
     display = Display(TolerantConsole(stderr=True))

@@ -31,7 +31,7 @@ from pllbench.spec import TrainSpec, ViewSpec
 from pllbench.validation import FieldError
 
 if TYPE_CHECKING:
-    from pllbench.api import Results
+    from pllbench.reports.results import Results
     from pllbench.results.status import Status
 
 ResultsDir = Annotated[Path, typer.Option("--results", help="Folder of records.", metavar="DIR")]

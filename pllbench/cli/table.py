@@ -54,9 +54,9 @@ def table(
     output: Output = None,
 ) -> None:
     """Print mean ± std of the runs of a selection, or of all records."""
-    from pllbench import api
     from pllbench.cli import console
     from pllbench.reports.formats.view import FORMAT_BY_SUFFIX
+    from pllbench.reports.results import REPRODUCTION
 
     if compare is not None and (tests is not None or select == "all"):
         raise ValueError("--compare: neither with --tests nor with --select all")
@@ -75,7 +75,7 @@ def table(
     if compare == "default":
         view = loaded.worth_of_tuning(select or DEFAULT_RULE, metrics[0])  # type: ignore[arg-type]
     elif compare is not None:
-        view = loaded.compare(compare, (select,) if select else api.REPRODUCTION)  # type: ignore[arg-type]
+        view = loaded.compare(compare, (select,) if select else REPRODUCTION)  # type: ignore[arg-type]
     elif select == "all":
         view = loaded.rules(metrics[0])
     elif tests is not None:

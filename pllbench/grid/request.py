@@ -20,7 +20,14 @@ from pllbench.registry import (
     registered_name,
 )
 from pllbench.spec import LARGEST, CandidateSpec, PruningSpec, TrainSpec, ViewSpec, takes_rate
-from pllbench.validation import FieldError, StrictModel, did_you_mean, folded_name, one_line
+from pllbench.validation import (
+    FieldError,
+    StrictModel,
+    did_you_mean,
+    folded_name,
+    is_number,
+    one_line,
+)
 
 MethodLike: TypeAlias = "str | MethodClass"
 DatasetLike: TypeAlias = str | Path | Arrays
@@ -50,6 +57,8 @@ class FurtherParts(TypedDict, total=False):
     """Length of a run; short for the train setting."""
     network: str | None
     """Network of all methods; short for the train setting."""
+    folds: int | None
+    """Cross-validate: seed s tests on fold s of so many."""
     hparams: Mapping[str, Values] | None
     """Hyperparameters, by method or variant, then by name."""
     train: Values | None
@@ -80,12 +89,12 @@ def make_selection(parts: Parts) -> Selection:
     if unknown := sorted(parts.keys() - Parts.__annotations__.keys()):
         raise FieldError(unknown[0], f"no such part, {did_you_mean(unknown[0], _FIELDS)}")
     benchmark = parts.get("benchmark")
-    names, classes = _methods(_listed(parts.get("methods", ())))
+    names, classes = _methods(listed(parts.get("methods", ())))
     return Selection(
         benchmark=None if benchmark is None else load_benchmark(str(benchmark)),
         methods=names,
         classes=classes,
-        datasets=tuple(map(_dataset, _listed(parts.get("datasets", ())))),
+        datasets=tuple(map(_dataset, listed(parts.get("datasets", ())))),
         q=_numbers("q", parts.get("q", ()), 0, 1),
         imbalance=_numbers("imbalance", parts.get("imbalance", ()), 1, LARGEST),
         seeds=_seeds(parts.get("seeds", ())),
@@ -96,7 +105,7 @@ def make_selection(parts: Parts) -> Selection:
 _FIELDS = tuple(Parts.__annotations__)
 
 
-def _listed(value: Any) -> tuple[Any, ...]:
+def listed(value: Any) -> tuple[Any, ...]:
     """The entries of a part: those of a list, or the value itself."""
     if isinstance(value, str | Path | Arrays | type) or not hasattr(value, "__iter__"):
         return () if value is None else (value,)
@@ -157,18 +166,17 @@ def _dataset(given: Any) -> str:
 
 
 def _numbers(field: str, given: Any, low: float, high: float) -> tuple[float, ...]:
-    numbers = tuple(map(_plain, _listed(given)))
+    numbers = tuple(map(_plain, listed(given)))
     for value in numbers:
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not (number and low <= value <= high):
+        if not (is_number(value, int, float) and low <= value <= high):
             raise FieldError(field, f"must be a number from {low} to {high}", str(value))
     return tuple(map(float, numbers))
 
 
 def _seeds(given: Any) -> tuple[int, ...]:
-    seeds = tuple(map(_plain, _listed(given)))
+    seeds = tuple(map(_plain, listed(given)))
     for seed in seeds:
-        if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
+        if not is_number(seed, int) or seed < 0:
             reason = "must be a number of seeds (3), or a list of seeds"
             raise FieldError("seeds", reason, str(seed))
     if hasattr(given, "__iter__") or given is None:
@@ -194,7 +202,11 @@ def _settings(parts: Parts) -> Iterator[Setting]:
             yield Setting(reason=reason, when=when, hparams={key: _plain(value)})
     candidates = parts.get("candidates")
     if candidates is not None:
-        asked = {"process": candidates} if isinstance(candidates, str) else dict(candidates)
+        asked = {"process": candidates} if isinstance(candidates, str) else candidates
+        if not isinstance(asked, Mapping):
+            reason = "must be the name of a process, or a dictionary with it and its options"
+            raise FieldError("candidates", reason, asked)
+        asked = dict(asked)
         if "q" in asked:
             raise FieldError("candidates", "q is a part of its own")
         rate = {"q": 0.5} if takes_rate(asked) else {}
@@ -204,7 +216,7 @@ def _settings(parts: Parts) -> Iterator[Setting]:
     if (pruning := parts.get("pruning")) is not None:
         found = _checked("pruning", pruning, PruningSpec)
         yield Setting(reason="pruning", pruning=found)
-    for key in ("annotations", "holdout"):
+    for key in ("annotations", "folds", "holdout"):
         if (value := parts.get(key)) is not None:
             reason = f"{key} {value}"
             yield Setting(reason=reason, **_checked(reason, {key: value}, Setting))

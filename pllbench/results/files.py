@@ -16,6 +16,8 @@ def write_atomic(path: Path, data: bytes, *, durable: bool = True) -> None:
     Raises:
         OSError: it cannot be written; the error names `path`.
     """
+    if not path.name:
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     # Not tempfile's: its files are for their owner alone, and a results folder may be shared.
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}")

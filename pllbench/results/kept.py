@@ -6,11 +6,25 @@ from pathlib import Path
 from typing import Literal
 
 from pllbench.results.files import write_atomic
+from pllbench.validation import FieldError, did_you_mean
 
 Kept = Literal["predictions", "model"]
 """What a run keeps on request: scores of its test rows, or the trained method."""
 
 KEPT_SUFFIXES: Mapping[Kept, str] = {"predictions": ".predictions.npz", "model": ".model"}
+
+
+def kinds_to_keep(names: Iterable[str]) -> tuple[Kept, ...]:
+    """What is to be kept, by its names, each once.
+
+    Raises:
+        FieldError: an unknown kind; gives the nearest match.
+    """
+    given = tuple(map(str, names))
+    for name in given:
+        if name not in KEPT_SUFFIXES:
+            raise FieldError("keep", did_you_mean(name, KEPT_SUFFIXES), name)
+    return tuple(kind for kind in KEPT_SUFFIXES if kind in given)
 
 
 def kept_path(path: Path, kind: Kept) -> Path:

@@ -270,15 +270,26 @@ class NotebookDisplay(Display):
 
     def begun(self, runs: Sequence[PlannedRun]) -> None:
         """These runs are to be executed."""
-        from IPython.display import display
-
-        self._handle = display(self._page(), raw=True, display_id=True)
+        self._open()
         super().begun(runs)
 
     def ended(self) -> None:
         """The last state stays."""
         self._shown_at = 0.0
         super().ended()
+
+    def warned(self, line: str) -> None:
+        """Something is wrong, or special; it is shown at once, since no run may follow."""
+        self._shown_at = 0.0
+        super().warned(line)
+        self._open()
+
+    def _open(self) -> None:
+        """Make the output, where there is none yet."""
+        from IPython.display import display
+
+        if self._handle is None:
+            self._handle = display(self._page(), raw=True, display_id=True)
 
     def _print(self, line: str, style: str = "") -> None:  # noqa: ARG002 - no colours
         self._lines.append(line)
@@ -292,8 +303,9 @@ class NotebookDisplay(Display):
 
     def _page(self) -> Mapping[str, str]:
         with self.console.capture() as captured:
-            self.console.print(self._render())
-        text = "\n".join((*self._lines, captured.get().rstrip()))
+            if self.total:
+                self.console.print(self._render())
+        text = "\n".join((*self._lines, captured.get().rstrip())).rstrip()
         return {"text/plain": text, "text/html": f"<pre>{html.escape(text)}</pre>"}
 
 

@@ -37,7 +37,7 @@ from pllbench.spec import RunSpec
 from pllbench.training.checkpoints import Checkpoints
 from pllbench.training.task import make_task
 from pllbench.training.trainer import Progress, train
-from pllbench.validation import FieldError, did_you_mean
+from pllbench.validation import FieldError, did_you_mean, is_number
 
 StalePolicy = Literal["refuse", "rerun", "keep"]
 """What becomes of records that were made under other circumstances than their runs would be now."""
@@ -72,8 +72,9 @@ class RunOptions:
     def __post_init__(self) -> None:
         if self.stale not in get_args(StalePolicy):
             raise FieldError("stale", did_you_mean(self.stale, get_args(StalePolicy)), self.stale)
-        if self.checkpoint_every < 1:
-            raise FieldError("checkpoint_every", "must be 1 or more", self.checkpoint_every)
+        every = self.checkpoint_every
+        if not (is_number(every, int) and every >= 1):
+            raise FieldError("checkpoint_every", "must be a whole number, 1 or more", every)
 
     @property
     def annotators(self) -> Path:

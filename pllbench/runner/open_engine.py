@@ -5,7 +5,7 @@ import resource
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pllbench.validation import FieldError, did_you_mean
+from pllbench.validation import FieldError, did_you_mean, is_number
 
 if TYPE_CHECKING:
     from pllbench.runner.engine import Engine
@@ -45,7 +45,7 @@ def require_engine_options(options: EngineOptions) -> None:
     Raises:
         FieldError: an option is unknown, or belongs to another engine.
     """
-    gpu = re.fullmatch(r"cuda:\d+", options.device)
+    gpu = re.fullmatch(r"cuda:\d+", str(options.device))
     for name, value, known in (
         ("engine", options.name, ENGINES),
         ("device", "cuda" if gpu else options.device, DEVICES),
@@ -57,13 +57,15 @@ def require_engine_options(options: EngineOptions) -> None:
     for name in ("address", "gpus_per_run"):
         if options.name != "ray" and getattr(options, name) is not None:
             raise FieldError(name, "only with engine ray")
-    if options.jobs is not None and options.jobs < 1:
-        raise FieldError("jobs", "must be 1 or more", options.jobs)
+    if options.jobs is not None and not (is_number(options.jobs, int) and options.jobs >= 1):
+        raise FieldError("jobs", "must be a whole number, 1 or more", options.jobs)
     for name in ("jobs", "timeout") if options.name == "inline" else ():
         if getattr(options, name) is not None:
             raise FieldError(name, "not with engine inline, which does one run at a time")
-    if options.timeout is not None and options.timeout <= 0:
-        raise FieldError("timeout", "must be more than 0 seconds", f"{options.timeout:g}")
+    if (limit := options.timeout) is not None and not (is_number(limit, int, float) and limit > 0):
+        raise FieldError("timeout", "must be a number of seconds, more than 0", limit)
+    if (share := options.gpus_per_run) is not None and not is_number(share, int, float):
+        raise FieldError("gpus_per_run", "must be a number", share)
 
 
 def open_engine(options: EngineOptions) -> "Engine":

@@ -7,7 +7,6 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 
 from pllbench.data.catalogue import DatasetInfo
 from pllbench.data.content import files_digest, other_files
@@ -20,6 +19,7 @@ from pllbench.results.files import lock_file
 from pllbench.results.kept import without_kept, write_kept
 from pllbench.results.model_selection import DEFAULT_RULE
 from pllbench.results.paused import write_paused
+from pllbench.results.summary import GridSummary
 from pllbench.results.workspace import HEARTBEAT_SECONDS, Workspace
 from pllbench.runner import annotator
 from pllbench.runner.engine import Engine, EpochEnded, Event, Finished, RunFailed, Started, Stopped
@@ -36,27 +36,6 @@ RETRY_SECONDS = 0.5
 
 MAX_REASON = 300
 """Characters of a failure's reason that are shown; its traceback is stored in full."""
-
-
-@dataclass(slots=True)
-class GridSummary:
-    """What became of a grid.
-
-    Attributes:
-        skipped: runs that were done before.
-        done: runs done now, here or by another process meanwhile.
-        failed: failed runs, each with its reason.
-        left: the others.
-        interrupted: whether it was stopped before its end.
-        repeated: runs that were done again, each with what differs from before; None for nothing.
-    """
-
-    skipped: int = 0
-    done: int = 0
-    failed: list[tuple[PlannedRun, str]] = field(default_factory=list)
-    left: int = 0
-    interrupted: bool = False
-    repeated: list[tuple[PlannedRun, str | None]] = field(default_factory=list)
 
 
 def preflight(planned: Sequence[PlannedRun], options: RunOptions) -> None:
@@ -127,11 +106,9 @@ def run_grid(
         preflight(pending, options)
     for info in dict.fromkeys(run.data for run in planned):
         if line := other_files(info, options.data_dir):
-            observer.warned(line)
-    for line in done.warnings():
-        observer.warned(line)
-    for line in _without_kept(unique.values(), pending, options):
-        observer.warned(line)
+            _warn(line, summary, observer)
+    for line in (*done.warnings(), *_without_kept(unique.values(), pending, options)):
+        _warn(line, summary, observer)
     if not pending:
         return summary
     grid = _Grid(observer, summary, done)
@@ -155,6 +132,11 @@ def run_grid(
     return summary
 
 
+def _warn(line: str, summary: GridSummary, observer: Observer) -> None:
+    summary.warnings.append(line)
+    observer.warned(line)
+
+
 def _without_kept(
     runs: Iterable[PlannedRun], pending: Sequence[PlannedRun], options: RunOptions
 ) -> Iterator[str]:
@@ -163,7 +145,7 @@ def _without_kept(
     paths = [records.record_path(options.results, run.spec) for run in done]
     if options.keep and (number := without_kept(paths, options.keep)):
         kinds = " or ".join(options.keep)
-        yield f"{number} runs were done before and kept no {kinds}: do them again to have these"
+        yield f"done before, without {kinds} kept: {number}; `pllbench rerun` does runs again"
 
 
 class _Grid:
@@ -236,7 +218,7 @@ class _Grid:
         if records.record_path(results, spec).exists() and not again:  # whole, and yet not done
             moved.append(records.set_stale_aside(results, spec))
         for line in filter(None, moved):
-            self.observer.warned(line)
+            _warn(line, self.summary, self.observer)
 
     def release(self) -> None:
         """Let go of runs that have not ended: the engine was left by an error, or by Ctrl-C."""
@@ -262,7 +244,7 @@ class _Grid:
         if event.changed:
             changed = ", ".join(event.changed)
             line = f"{run.title}: changed what all runs of its process share, put back: {changed}"
-            self.observer.warned(line[:MAX_REASON])
+            _warn(line[:MAX_REASON], self.summary, self.observer)
         match event:
             case Finished():
                 self._store(run, workspace, event)
@@ -294,7 +276,7 @@ class _Grid:
         differing = first_difference(read_numbers(path), Numbers(event.record, event.curves))
         self.summary.repeated.append((run, differing))
         if differing is not None:
-            self.observer.warned(records.set_stale_aside(results, run.spec))
+            _warn(records.set_stale_aside(results, run.spec), self.summary, self.observer)
 
     def _stop(self, run: PlannedRun, workspace: Workspace, curves: Curves | None) -> None:
         if curves is None:

@@ -15,9 +15,10 @@ import pytest
 from rich.console import Console
 
 from pllbench.cli.run import interruptible
+from pllbench.results.summary import GridSummary
 from pllbench.runner.display import Display
 from pllbench.runner.job import Job, RunOptions
-from pllbench.runner.run_grid import GridSummary, run_grid
+from pllbench.runner.run_grid import run_grid
 from tests.commands import broken, on_lost, pllbench, same, stored
 from tests.factories import plan_lost
 from tests.inline_engine import InlineEngine, counts

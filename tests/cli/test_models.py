@@ -350,6 +350,15 @@ def test_what_fit_refuses(
     assert contents(folder) == before
 
 
+@pytest.mark.parametrize("place", [".", "birds.npz/model"])
+def test_where_no_model_can_be_written_nothing_is_trained(
+    place: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(PartialLabelClassifier, "fit", None)
+    line = refused("fit", folder / "birds.npz", "--output", folder / place)
+    assert line.startswith(f"--output {folder / place}: not writable (")
+
+
 def test_files_that_are_none_are_refused(folder: Path, tmp_path: Path) -> None:
     model, out = folder / "birds.model", ("--output", tmp_path / "out")
     assert "give your own data by its path" in refused("fit", "digits", *out)

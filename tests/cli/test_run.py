@@ -6,6 +6,7 @@ import shlex
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -154,3 +155,13 @@ def test_what_its_network_makes_of_a_method_is_said_before_it_runs() -> None:
     [line] = pllbench(*request).err.splitlines()
     assert line.startswith("pllbench: AsyCo (network=lenet): tau = 20 belongs to ResNet-18")
     assert pllbench(*request, "--set", "asyco.tau=0.4").err == ""
+
+
+def test_what_its_network_makes_of_a_method_is_said_by_a_run_too(tmp_path: Path) -> None:
+    images = tmp_path / "images.npz"
+    np.savez(images, x=np.zeros((30, 8, 8), np.uint8), y=np.arange(30) % 3)
+    request = ["run", "--methods", "asyco", "--datasets", images, "--network", "small_cnn"]
+    request += ["--q", "0.3", "--epochs", "1", "--seeds", "0,", "--results", tmp_path / "results"]
+    answer = pllbench(*request, "--engine", "inline")
+    assert answer.code == 0, answer.err
+    assert ": tau = 20 belongs to ResNet-18" in answer.err.splitlines()[0]

@@ -114,7 +114,7 @@ WRONG = {
     "run --methods cc --datasets lost --candidates uniform": "has generated candidate sets",
     "run --methods cc --jobs 0": "Invalid value for '--jobs': Input should be greater than or",
     "run --methods cc --checkpoint-every 0": "Invalid value for '--checkpoint-every'",
-    "run --methods cc --timeout 0": "--timeout 0: must be more than 0 seconds",
+    "run --methods cc --timeout 0": "--timeout 0.0: must be a number of seconds, more than 0",
     "run --methods cc --timeout nan": "Invalid value for '--timeout'",
     "run --methods cc --engine rya": "Invalid value for '--engine': 'rya' is not one of 'local'",
     "run --methods cc --device gpu": "--device gpu: did you mean cpu?",

@@ -61,6 +61,7 @@ def test_arrays_are_read_as_own_data_of_their_content(tmp_path: Path) -> None:
         ("digits", "datasets digits: is a data set of the suite: choose another"),
         ("Digits", "datasets Digits: is a data set of the suite: choose another"),
         ("my birds", "datasets my birds: its name must be letters, digits"),
+        (5, "datasets 5: its name must be letters, digits"),
     ],
 )
 def test_names_that_records_cannot_have_are_refused(name: str, message: str) -> None:

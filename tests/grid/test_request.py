@@ -56,6 +56,7 @@ def test_lists_and_single_values(parts: dict[str, Any], expected: dict[str, Any]
     ("parts", "reason", "expected"),
     [
         ({"epochs": 5}, "epochs 5", {"train": {"epochs": 5}}),
+        ({"folds": 5}, "folds 5", {"folds": 5}),
         ({"network": "mlp"}, "network mlp", {"train": {"network": "mlp"}}),
         ({"train": {"lr": np.float32(0.5)}}, "train lr=0.5", {"train": {"lr": 0.5}}),
         (

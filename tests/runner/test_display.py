@@ -242,6 +242,20 @@ def test_a_notebook_has_one_output_that_changes(clock: Clock, page: Page) -> Non
     assert "<b>" not in last["text/html"]
 
 
+def test_what_is_special_is_shown_also_where_no_run_begins(clock: Clock, page: Page) -> None:
+    shown = NotebookDisplay()
+    lines = ["3 records are of another source", "done before, without a model: 3"]
+    for line in lines:
+        shown.warned(line)
+    assert [state["text/plain"] for state in page.states] == [lines[0], "\n".join(lines)]
+    shown.begun(RUNS)
+    clock.now += 1
+    shown.ended()
+    *first, bar = page.states[-1]["text/plain"].splitlines()
+    assert first == lines
+    assert bar.startswith("0/4 runs ")
+
+
 class Shell:
     """Stands in for IPython's shell."""
 

@@ -157,7 +157,7 @@ def test_runs_that_were_done_before_without_are_counted(options: RunOptions) -> 
     run_inline(runs[:1], InlineEngine(), options)
     engine = InlineEngine()
     _, lines = run_inline(runs, engine, replace(options, keep=("predictions",)))
-    line = "1 runs were done before and kept no predictions: do them again to have these"
+    line = "done before, without predictions kept: 1; `pllbench rerun` does runs again"
     assert line in lines
     assert engine.executed == [("rc", 0)]
     _, lines = run_inline(runs[1:], engine, replace(options, keep=("predictions",)))

@@ -30,7 +30,7 @@ from pllbench.validation import FieldError
             EngineOptions(name="ray", device="cuda:1"),
             "device cuda:1: with engine ray, the cluster chooses the GPU",
         ),
-        (EngineOptions(timeout=0), "timeout 0: must be more than 0 seconds"),
+        (EngineOptions(timeout=0), "timeout 0: must be a number of seconds, more than 0"),
     ],
 )
 def test_impossible_options_of_an_engine_are_refused(options: EngineOptions, message: str) -> None:

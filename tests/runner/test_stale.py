@@ -14,11 +14,11 @@ from pllbench.registry import load_method
 from pllbench.results import records
 from pllbench.results.records import changed_settings, read_records, record_path
 from pllbench.results.sources import join_sources
+from pllbench.results.summary import GridSummary
 from pllbench.results.workspace import Workspace
 from pllbench.runner import stale
 from pllbench.runner.annotator import scores_path
 from pllbench.runner.job import Job, RunOptions, execute
-from pllbench.runner.run_grid import GridSummary
 from pllbench.source import source_digest
 from pllbench.training.trainer import Interrupted
 from pllbench.validation import FieldError
