@@ -15,6 +15,7 @@ far back as `pllbench.training.trainer.train` has been called as it is here.
 """
 
 import argparse
+import importlib
 import json
 import os
 import shutil
@@ -25,6 +26,7 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -261,6 +263,8 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     if options.serve:
+        with suppress(ImportError):  # not in all trees that --against reaches
+            importlib.import_module("pllbench.runner.worker").prepare_worker()
         serve(options.data_dir, options.turns)
         return
     report = against(options) if options.against else phases(options.data_dir, options.turns)

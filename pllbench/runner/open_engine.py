@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pllbench.runner import fork_server
 from pllbench.validation import FieldError, did_you_mean
 
 if TYPE_CHECKING:
@@ -71,7 +72,9 @@ def open_engine(options: EngineOptions) -> "Engine":
     require_engine_options(options)
     if options.name == "ray":
         return _ray_engine(options)
-    import torch
+    if options.name == "local":
+        fork_server.start()
+    import torch  # which the fork server imports at the same time
 
     from pllbench.runner.inline_engine import InlineEngine
     from pllbench.runner.local_engine import LocalEngine, num_cores

@@ -2,6 +2,8 @@
 
 import os
 import re
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -82,3 +84,19 @@ def test_one_run_at_a_time_on_a_gpu(device: str) -> None:
 def test_a_gpu_that_is_not_there_is_refused() -> None:
     with pytest.raises(FieldError, match=r"^device cuda:2: the last one here is cuda:1$"):
         open_engine(EngineOptions(device="cuda:2"))
+
+
+ORDER = """
+import sys
+from pllbench.runner import fork_server
+from pllbench.runner.open_engine import EngineOptions, open_engine
+
+fork_server.start = lambda: print("torch" in sys.modules)
+open_engine(EngineOptions(device="cpu"))
+print("torch" in sys.modules)
+"""
+
+
+def test_the_fork_server_imports_torch_while_this_process_does() -> None:
+    told = subprocess.check_output([sys.executable, "-c", ORDER], text=True)
+    assert told.split() == ["False", "True"]
