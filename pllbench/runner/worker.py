@@ -6,6 +6,7 @@ The process leads a group of its own, so that what its methods start ends with i
 import ctypes
 import os
 import signal
+import threading
 import time
 from contextlib import suppress
 from multiprocessing.connection import Connection
@@ -44,10 +45,17 @@ def work(connection: Connection) -> None:
 def prepare_worker() -> None:
     """One torch thread; with glibc, freed memory stays with the process. No number changes.
 
+    The compiler asks for a lock of tqdm, which by default is a semaphore of the system, and left
+    behind where a worker is killed, as all of them are in the end.
+
     A step frees tensors of some MiB and asks for as much again. Left alone, glibc gives them back
     to the system, which hands them out cleared: up to a fifth of a step.
     """
     torch.set_num_threads(1)
+    with suppress(ImportError):
+        from tqdm import tqdm
+
+        tqdm.set_lock(threading.RLock())
     if hasattr(LIBC, "mallopt"):  # glibc
         LIBC.mallopt(M_MMAP_THRESHOLD, KEPT)
         LIBC.mallopt(M_TRIM_THRESHOLD, KEPT)

@@ -36,3 +36,25 @@ def test_freed_memory_is_used_again() -> None:
     }
     assert found["prepared"] < 1_000
     assert found["as it is"] > 100_000
+
+
+LOCK = """
+import multiprocessing.synchronize
+from pllbench.runner.worker import prepare_worker
+from tqdm import tqdm
+
+def refuse(*arguments, **settings):
+    raise AssertionError("a semaphore of the system")
+
+multiprocessing.synchronize.SemLock.__init__ = refuse
+prepare_worker()
+tqdm(disable=True)
+"""
+
+
+def test_the_progress_bars_of_a_compiler_leave_no_semaphore_behind() -> None:
+    pytest.importorskip("tqdm")
+    assert subprocess.run([sys.executable, "-c", LOCK], check=False).returncode == 0
+    unprepared = LOCK.replace("\nprepare_worker()", "")
+    found = subprocess.run([sys.executable, "-c", unprepared], check=False, capture_output=True)
+    assert b"a semaphore of the system" in found.stderr
