@@ -127,7 +127,7 @@ def test_what_has_no_source_or_a_new_one_has_no_digest(
     os.utime(leaf, (0, 0))
     enough = leaf.stat().st_ctime + COARSE
     assert digest_of(["spring"], "", enough)
-    with pytest.raises(ValueError, match="spring/.* has just changed$"):
+    with pytest.raises(ValueError, match=r"spring/.* has just changed$"):
         digest_of(["spring"], "", enough - 1)
 
 
