@@ -154,15 +154,21 @@ class Tree:
         return float(self.process.stdout.readline())
 
 
+def unpack(revision: str, folder: Path) -> None:
+    """The packages of a commit."""
+    archive = folder / "tree.tar"
+    here = str(Path(__file__).parents[1])
+    command = ["git", "-C", here, "archive", "-o", str(archive), revision]
+    subprocess.run([*command, "pllbench", "methods", "benchmarks"], check=True)
+    shutil.unpack_archive(archive, folder, filter="data")
+
+
 def against(options: argparse.Namespace) -> dict[str, dict[str, float]]:
     """Microseconds a step before and now, and the median of the turns' ratios, by contender."""
     here = Path(__file__).parents[1]
     found: dict[str, dict[str, float]] = {}
     with tempfile.TemporaryDirectory() as folder:
-        archive = Path(folder, "tree.tar")
-        command = ["git", "-C", here, "archive", "-o", archive, options.against]
-        subprocess.run([*command, "pllbench", "methods", "benchmarks"], check=True)
-        shutil.unpack_archive(archive, folder, filter="data")
+        unpack(options.against, Path(folder))
         trees = [Tree(Path(folder), options), Tree(here, options)]
         for name in options.only:
             for tree in trees:
