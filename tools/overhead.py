@@ -16,11 +16,15 @@ records: `table` and `status` as whole processes, start of Python and imports in
 of fabricated records, a fifth as many cells: seconds of processor and of wall time, the least of a
 few processes. `growth` is the time that a record of the last step takes by that of the first: 1
 where time grows linearly.
+
+selection: the same two over `SELECTED` records with flags that select all of them, in turn with an
+import of torch: `ratio` is the median of the turns' quotients of processor time.
 """
 
 import argparse
 import io
 import json
+import os
 import resource
 import statistics
 import subprocess
@@ -59,6 +63,9 @@ WARM_UP, TURNS = 8, 60
 
 PROCESSES = 5
 """Processes of a command over one folder: one slow process would spoil the growth."""
+
+SELECTED = 1000
+"""Records of the folder in which flags select."""
 
 SEEDS = 5
 """Runs of a fabricated cell."""
@@ -130,12 +137,16 @@ def time_work(specs: Sequence[RunSpec]) -> dict[str, float]:
 # Records.
 
 
+def rates(number: int) -> tuple[float, ...]:
+    """Noise rates of the grid that `number` runs are from."""
+    num = -(-number // (SEEDS * len(METHODS) * len(DATA)))
+    return tuple(round_rate((i + 1) / (num + 1)) for i in range(num))
+
+
 def fabricated(number: int) -> Iterator[RunSpec]:
     """Specs of `number` runs of a grid, `SEEDS` of each cell."""
-    cells = -(-number // SEEDS)
-    rates = -(-cells // (len(METHODS) * len(DATA)))
-    q = tuple(round_rate((i + 1) / (rates + 1)) for i in range(rates))
-    planned = plan(Selection(methods=METHODS, datasets=DATA, q=q, seeds=(0,)))[:cells]
+    selection = Selection(methods=METHODS, datasets=DATA, q=rates(number), seeds=(0,))
+    planned = plan(selection)[: -(-number // SEEDS)]
     specs = (run.spec.model_copy(update={"seed": s}) for run in planned for s in range(SEEDS))
     for spec, _ in zip(specs, range(number), strict=False):
         yield spec
@@ -176,14 +187,17 @@ def fabricate(folder: Path, number: int) -> None:
 
 def time_command(command: str, folder: Path) -> dict[str, float]:
     """Seconds of processor and of wall time of a whole process, the least of several."""
-    laps = [_time_process(command, folder) for _ in range(PROCESSES)]
+    arguments = ("-m", "pllbench", command, "--results", str(folder))
+    laps = [_time_process(*arguments) for _ in range(PROCESSES)]
     return {name: min(lap[name] for lap in laps) for name in laps[0]}
 
 
-def _time_process(command: str, folder: Path) -> dict[str, float]:
+def _time_process(*arguments: str) -> dict[str, float]:
+    """Seconds of a Python process, which may write bytecode as anywhere else."""
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
     before, clock = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    arguments = [sys.executable, "-m", "pllbench", command, "--results", str(folder)]
-    subprocess.run(arguments, check=True, stdout=subprocess.DEVNULL)
+    command = [sys.executable, *arguments]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
     wall, after = time.perf_counter() - clock, resource.getrusage(resource.RUSAGE_CHILDREN)
     spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return {"cpu_s": spent, "wall_s": wall}
@@ -206,6 +220,32 @@ def time_commands(numbers: Sequence[int]) -> dict[str, dict[str, float]]:
     return found
 
 
+def time_selections() -> dict[str, dict[str, float]]:
+    """Seconds of processor time of commands that select, and their ratio to an import of torch."""
+    flags = {
+        "--methods": ",".join(METHODS),
+        "--datasets": ",".join(DATA),
+        "--q": ",".join(map(str, rates(SELECTED))),
+        "--seeds": str(SEEDS),
+    }
+    words = [word for flag in flags.items() for word in flag]
+    found: dict[str, dict[str, float]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        fabricate(Path(folder), SELECTED)
+        for command in ("table", "status"):
+            asked = ("-m", "pllbench", command, "--results", folder, *words)
+            turns = [
+                [_time_process(*line)["cpu_s"] for line in (asked, ("-c", "import torch"))]
+                for _ in range(PROCESSES + 1)
+            ][1:]  # the first writes what others read
+            found[command] = {
+                "cpu_s": statistics.median(own for own, _ in turns),
+                "torch_cpu_s": statistics.median(torch for _, torch in turns),
+                "ratio": statistics.median(own / torch for own, torch in turns),
+            }
+    return found
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -217,6 +257,7 @@ def main() -> None:
     torch.set_num_threads(1)
     found: dict[str, Any] = {"runs": time_runs(arguments.runs, arguments.jobs)}
     found |= time_commands([int(number) for number in arguments.records.split(",")])
+    found["selection"] = time_selections()
     print(json.dumps(found, indent=None if arguments.json else 1))
 
 

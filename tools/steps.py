@@ -1,7 +1,7 @@
 """Time of one training step of each method on BirdSong, beside CC's, and where it goes.
 
-    python tools/steps.py --data-dir DIR [--turns N] [--json]
-    python tools/steps.py --data-dir DIR --against REVISION [--only a,b] [--turns N] [--json]
+    python -m tools.steps --data-dir DIR [--turns N] [--json]
+    python -m tools.steps --data-dir DIR --against REVISION [--only a,b] [--turns N] [--json]
 
 Methods take turns, an epoch each, in the second half of their schedules, where all their networks
 and terms are on. Ratios are paired within a turn; medians over the turns are printed. Phases: views
@@ -10,8 +10,7 @@ and terms are on. Ratios are paired within a turn; medians over the turns are pr
 With --against, each method's step here is set beside its step in another commit. The packages of
 that commit are unpacked into a folder of their own, and two processes, one a tree, train in turn,
 an epoch each, in the real trainer with its evaluation left out. Times are of the processor, so that
-a busy machine disturbs little; what is printed is the median of the turns' ratios. It reaches as
-far back as `pllbench.training.trainer.train` has been called as it is here.
+a busy machine disturbs little; what is printed is the median of the turns' ratios.
 """
 
 import argparse
@@ -31,28 +30,20 @@ from typing import Any, TypeVar
 from unittest.mock import patch
 
 import torch
-from pydantic import JsonValue
 
 from pllbench.data.dataset import load_dataset
-from pllbench.grid.plan import PlannedRun, Selection, plan
-from pllbench.grid.protocol import Setting
 from pllbench.method import Method
 from pllbench.registry import load_method
-from pllbench.spec import ViewSpec
-from pllbench.training import trainer
 from pllbench.training.loader import Loader
+from pllbench.training.sgd import SGD
 from pllbench.training.step import take_step
 from pllbench.training.task import make_task
-from pllbench.training.trainer import Progress, build_method
-from pllbench.views.roles import Views
-from pllbench.views.scaling import image_statistics
+from pllbench.training.trainer import build_method
+from tools import served_steps
+from tools.served_steps import LONG_QUEUE, VIEWS, planned
 
 METHODS = ("cc", "supervised", "rc", "proden", "dpll", "ncpd", "asyco", "syco", "pico")
 PHASES = ("views", "loss", "backward", "optimizer", "after_step")
-LONG_QUEUE = "pico-8192"
-"""PiCO with a queue of 8,192 keys and batches of 128."""
-VIEWS = "views"
-"""One weak and two strong views of each of 4,096 random images of CIFAR-10's size."""
 CONTENDERS = (*METHODS, LONG_QUEUE, VIEWS)
 
 R = TypeVar("R")
@@ -67,21 +58,8 @@ class Contender:
     optimizer: Any
 
 
-def planned(name: str, **train: JsonValue) -> PlannedRun:
-    """A method on BirdSong under the protocol, but at batch 64 for all, so that steps compare."""
-    hparams: dict[str, JsonValue] = {}
-    train = {"batch_size": 64, **train}
-    if name == LONG_QUEUE:
-        name, hparams, train["batch_size"] = "pico", {"queue_size": 8192}, 128
-    flag = Setting(reason="steps", train=train, hparams=hparams)
-    [run] = plan(Selection(methods=(name,), datasets=("birdsong",), seeds=(0,), flags=(flag,)))
-    return run
-
-
 def contender(name: str, data_dir: Path) -> Contender:
     """A method in the second half of its schedule."""
-    from pllbench.training.sgd import SGD  # not in all trees that --against reaches
-
     run = planned(name)
     spec = run.spec
     task = make_task(spec, load_dataset(run.data, data_dir), torch.device("cpu"))
@@ -145,57 +123,7 @@ def phases(data_dir: Path, num_turns: int) -> dict[str, dict[str, float]]:
     return report
 
 
-# Two trees beside each other. What follows runs in both.
-
-
-def serve(data_dir: Path, num_turns: int) -> None:
-    """Train what the lines of stdin name; another line asks for each lap, its time is printed."""
-    while name := sys.stdin.readline().strip():
-        if name == VIEWS:
-            serve_views(num_turns)
-        else:
-            serve_training(name, data_dir, num_turns)
-
-
-def answer(seconds: float, num_steps: int) -> None:
-    """Tell the time of a step, in microseconds."""
-    print(1e6 * seconds / num_steps, flush=True)
-
-
-def serve_training(name: str, data_dir: Path, num_turns: int) -> None:
-    """The second half of a short run, an epoch a lap."""
-    run = planned(name, epochs=2 * num_turns)
-    spec = run.spec
-    task = make_task(spec, load_dataset(run.data, data_dir), torch.device("cpu"))
-    num_steps = -(-len(task.x) // spec.train.batch_size)
-    clock = 0.0
-
-    def on_epoch(progress: Progress) -> bool:
-        nonlocal clock
-        if progress.epoch >= num_turns:
-            answer(time.process_time() - clock, num_steps)
-        if progress.epoch + 1 in range(num_turns, 2 * num_turns):
-            sys.stdin.readline()
-        clock = time.process_time()
-        return True
-
-    with patch.object(trainer, "evaluate", lambda *_: {"accuracy": 0.0}):
-        trainer.train(spec, load_method(spec.method), task, on_epoch=on_epoch)
-
-
-def serve_views(num_turns: int) -> None:
-    """The views of an epoch a lap; a step is an image."""
-    x = torch.randint(256, (4096, 3, 32, 32), generator=torch.Generator().manual_seed(0))
-    x, spec = x.to(torch.uint8), ViewSpec()
-    views = Views("image", spec, image_statistics(x, None, spec))
-    sets = torch.ones(len(x), 1, dtype=torch.bool)
-    loader = Loader(x, sets, views, ("weak", "strong", "strong"), 64, seed=0)
-    for turn in range(num_turns):
-        sys.stdin.readline()
-        clock = time.process_time()
-        for _ in loader.epoch(turn):
-            pass
-        answer(time.process_time() - clock, len(x))
+# Two trees beside each other.
 
 
 class Tree:
@@ -204,7 +132,7 @@ class Tree:
     def __init__(self, root: Path, options: argparse.Namespace) -> None:
         self.process = subprocess.Popen(
             [
-                *(sys.executable, __file__, "--serve", "--turns", str(options.turns)),
+                *(sys.executable, served_steps.__file__, "--turns", str(options.turns)),
                 *("--data-dir", str(options.data_dir.resolve())),
             ],
             env=os.environ | {"PYTHONPATH": f"{root}:{root / 'methods'}"},
@@ -226,15 +154,21 @@ class Tree:
         return float(self.process.stdout.readline())
 
 
+def unpack(revision: str, folder: Path) -> None:
+    """The packages of a commit."""
+    archive = folder / "tree.tar"
+    here = str(Path(__file__).parents[1])
+    command = ["git", "-C", here, "archive", "-o", str(archive), revision]
+    subprocess.run([*command, "pllbench", "methods", "benchmarks"], check=True)
+    shutil.unpack_archive(archive, folder, filter="data")
+
+
 def against(options: argparse.Namespace) -> dict[str, dict[str, float]]:
     """Microseconds a step before and now, and the median of the turns' ratios, by contender."""
     here = Path(__file__).parents[1]
     found: dict[str, dict[str, float]] = {}
     with tempfile.TemporaryDirectory() as folder:
-        archive = Path(folder, "tree.tar")
-        command = ["git", "-C", here, "archive", "-o", archive, options.against]
-        subprocess.run([*command, "pllbench", "methods", "benchmarks"], check=True)
-        shutil.unpack_archive(archive, folder, filter="data")
+        unpack(options.against, Path(folder))
         trees = [Tree(Path(folder), options), Tree(here, options)]
         for name in options.only:
             for tree in trees:
@@ -256,13 +190,9 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=15)
     parser.add_argument("--against", metavar="REVISION")
     parser.add_argument("--only", type=lambda text: text.split(","), default=CONTENDERS)
-    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    if options.serve:
-        serve(options.data_dir, options.turns)
-        return
     report = against(options) if options.against else phases(options.data_dir, options.turns)
     if options.json:
         print(json.dumps(report, indent=1))

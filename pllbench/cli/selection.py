@@ -209,7 +209,8 @@ class SelectionFlags:
         except ValueError as error:
             if self.benchmark is None or str(error).startswith("--"):
                 raise
-            raise ValueError(f"--benchmark {self.benchmark}: {error}") from error
+            reason = str(error).removeprefix(f"{Path(self.benchmark)}: ")  # a file's errors name it
+            raise ValueError(f"--benchmark {self.benchmark}: {reason}") from error
 
     def _settings(self) -> list[Setting]:
         found: list[Setting] = []

@@ -101,7 +101,8 @@ def load_benchmark(name: str) -> Benchmark:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         if name.endswith(".toml"):
-            raise ValueError(f"{path}: not readable ({error})") from error
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise ValueError(f"{path}: not readable ({reason})") from error
         hint = did_you_mean(name, benchmark_names())
         raise ValueError(f"unknown benchmark {name!r}: {hint}") from None
     benchmark = read_toml(path, text, Benchmark)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pllbench.data.catalogue import DATASETS, DatasetInfo, dataset_info
 from pllbench.data.custom import find_dataset
 from pllbench.grid.benchmark import Benchmark, Grid, load_benchmark
+from pllbench.grid.declared import declared, keep
 from pllbench.grid.labels import label, run_title
 from pllbench.grid.protocol import (
     DEFAULT_RATES,
@@ -18,13 +19,7 @@ from pllbench.grid.protocol import (
     unknown_row,
 )
 from pllbench.grid.resolve import resolve, with_features
-from pllbench.registry import (
-    MethodClasses,
-    find_method,
-    given_classes,
-    method_names,
-    unknown_method,
-)
+from pllbench.registry import MethodClasses, given_classes, method_names, unknown_method
 from pllbench.spec import Kind, RunSpec, round_rate, takes_rate
 from pllbench.validation import FieldError, did_you_mean, folded_name
 
@@ -94,7 +89,9 @@ def plan(selection: Selection) -> list[PlannedRun]:
         ValueError: a name, key or value is wrong, or a setting applies to no run.
     """
     with given_classes(selection.classes):
-        return _Planner(selection).runs()
+        runs = _Planner(selection).runs()
+    keep()
+    return runs
 
 
 class _Planner:
@@ -178,7 +175,7 @@ class _Planner:
         for info in self._grid_data(grid):
             for name, base in bases.items():
                 _require_labels(name, base, info)
-                rated = find_method(base).labels != "true" and not info.real_candidates
+                rated = declared(base, {}, name).labels != "true" and not info.real_candidates
                 rates = grid.q or selection.protocol.q.get(info.name, DEFAULT_RATES)
                 for imbalance in (1.0,) if info.real_candidates else grid.imbalance or (1.0,):
                     if named and selection.imbalance and imbalance not in selection.imbalance:
@@ -292,7 +289,7 @@ def known_variants(selection: Selection) -> dict[str, Variant]:
 
 def _require_labels(name: str, base: str, info: DatasetInfo) -> None:
     """Raise FieldError if a method learns from true labels that a data set does not have."""
-    if find_method(base).labels == "true" and not info.labelled:
+    if declared(base, {}, name).labels == "true" and not info.labelled:
         reason = f"learns from true labels, and {info.path} has none: leave it out"
         raise FieldError("methods", reason, name)
 

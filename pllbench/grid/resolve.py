@@ -9,6 +9,7 @@ from pydantic import JsonValue, ValidationError
 
 from pllbench.data.catalogue import DatasetInfo
 from pllbench.data.custom import content_digest
+from pllbench.grid.declared import declared
 from pllbench.grid.protocol import GridCell, Overrides, default_protocol, merge
 from pllbench.registry import find_method, is_given
 from pllbench.source import class_digest
@@ -23,7 +24,7 @@ from pllbench.spec import (
     takes_rate,
     unread_settings,
 )
-from pllbench.validation import one_line, require_keys
+from pllbench.validation import one_line
 
 ANNOTATOR_OF_ROWS = Overrides(candidates={"annotator_network": "mlp"})
 """Of tables and text, whose rows the network that annotates images does not take."""
@@ -35,26 +36,24 @@ def resolve(cell: GridCell, settings: Sequence[Overrides], info: DatasetInfo) ->
     Raises:
         ValueError: a value does not fit its field.
     """
-    cls = find_method(cell.base)
     merged = merge(settings, info.kind)
     if merged.candidates.get("process") == "instance" and info.kind in ("tabular", "text"):
         merged = merge([ANNOTATOR_OF_ROWS, *settings], info.kind)
     where = f"{cell.name} on {cell.dataset}"
-    require_keys(merged.hparams, cls.hparams_type, f"{where}: hparams")
-    weak = cls.labels != "true"
+    method = declared(cell.base, merged.hparams, where)
+    weak = method.labels != "true"
     generated = weak and not info.real_candidates
     try:
-        hparams = cls.hparams_type.parse(merged.hparams)
         train = TrainSpec.parse(merged.train)
         candidates = candidate_spec(merged, cell.q, info) if generated else None
         spec = RunSpec(
             method=cell.base,
-            version=cls.version,
-            source=class_digest(cls) if is_given(cell.base) else None,
-            hparams=hparams.model_dump(mode="json"),
-            changed=tuple(sorted(hparams.model_dump(exclude_defaults=True))),
-            labels=cls.labels,
-            gradient=cls.gradient,
+            version=method.version,
+            source=class_digest(find_method(cell.base)) if is_given(cell.base) else None,
+            hparams=method.hparams,
+            changed=method.changed,
+            labels=method.labels,
+            gradient=method.gradient,
             dataset=cell.dataset,
             digest=info.digest,
             kind=info.kind if info.path else None,
@@ -67,7 +66,7 @@ def resolve(cell: GridCell, settings: Sequence[Overrides], info: DatasetInfo) ->
             folds=merged.folds,
             holdout=merged.holdout or 0.0,
             tuning=merged.tuning,
-            train=train if cls.gradient else FITTED,
+            train=train if method.gradient else FITTED,
             views=ViewSpec.parse(merged.views),
         )
     except ValidationError as error:
@@ -116,7 +115,7 @@ def annotator_run(spec: RunSpec, info: DatasetInfo, seed: int = 0) -> RunSpec:
     name, protocol = spec.candidates.annotator, default_protocol()
     variant = protocol.variants.get(name)
     base = variant.base if variant else name
-    if find_method(base).labels != "true":
+    if declared(base, {}, name).labels != "true":
         raise ValueError(
             f"annotator {name!r} learns from candidate sets, it must learn from labels"
         )

@@ -6,19 +6,16 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from multiprocessing import forkserver
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 
 from joblib import cpu_count
 
+from pllbench.runner import fork_server
 from pllbench.runner.engine import POLL_SECONDS, Engine, Event, Finished, RunFailed, Stopped
 from pllbench.runner.job import Job
 from pllbench.runner.main_module import without_main
 from pllbench.runner.worker import work
-
-PRELOADED = [work.__module__]
-"""Imported once, by the fork server, with all that it imports."""
 
 
 def num_cores() -> int:
@@ -32,16 +29,8 @@ class _Worker:
     """A process that executes one job after another, at the other end of a pipe."""
 
     def __init__(self) -> None:
+        fork_server.start()
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(PRELOADED)
-        # Ctrl-C is for the process that runs the engine. That it is blocked is inherited, by
-        # workers too, and this works in any thread. Only for this moment: the start below takes
-        # seconds, until the fork server has imported torch.
-        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
-            forkserver.ensure_running()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         self.connection, theirs = context.Pipe()
         self.process: BaseProcess = context.Process(target=work, args=(theirs,), daemon=True)
         with without_main():

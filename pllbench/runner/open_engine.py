@@ -5,6 +5,7 @@ import resource
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pllbench.runner import fork_server
 from pllbench.validation import FieldError, did_you_mean, is_number
 
 if TYPE_CHECKING:
@@ -77,7 +78,10 @@ def open_engine(options: EngineOptions) -> "Engine":
     require_engine_options(options)
     if options.name == "ray":
         return _ray_engine(options)
-    import torch
+    if options.name == "local":
+        most = _most_jobs(options.jobs or 1)
+        fork_server.start()
+    import torch  # which the fork server imports at the same time
 
     from pllbench.runner.inline_engine import InlineEngine
     from pllbench.runner.local_engine import LocalEngine, num_cores
@@ -91,23 +95,23 @@ def open_engine(options: EngineOptions) -> "Engine":
     if options.name == "inline":
         return InlineEngine()
     on_gpu = kind != "cpu" and num_gpus > 0
-    return LocalEngine(_num_jobs(options.jobs, 1 if on_gpu else num_cores()), options.timeout)
+    jobs = options.jobs or min(1 if on_gpu else num_cores(), most)
+    return LocalEngine(jobs, options.timeout)
 
 
-def _num_jobs(wanted: int | None, default: int) -> int:
-    """Runs at a time: those wanted, else `default` or what the limit of open files allows.
+def _most_jobs(wanted: int) -> int:
+    """Runs at a time that the limit of open files allows, at least those wanted.
 
     Raises:
-        FieldError: the limit allows fewer than are wanted, or none.
+        FieldError: the limit allows fewer.
     """
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = (limit - _OTHER_FILES) // _FILES_OF_A_JOB
-    jobs = wanted or max(1, min(default, most))
-    if jobs > most:
-        needed = jobs * _FILES_OF_A_JOB + _OTHER_FILES
+    if wanted > most:
+        needed = wanted * _FILES_OF_A_JOB + _OTHER_FILES
         mend = "fewer, or " * (most > 0) + f"first `ulimit -n {needed}`"
-        raise FieldError("jobs", f"the limit of open files, {limit}, is too low: {mend}", jobs)
-    return jobs
+        raise FieldError("jobs", f"the limit of open files, {limit}, is too low: {mend}", wanted)
+    return most
 
 
 def _ray_engine(options: EngineOptions) -> "Engine":

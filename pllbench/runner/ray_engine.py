@@ -33,6 +33,7 @@ from pllbench.runner.engine import (
     attempt,
 )
 from pllbench.runner.job import Job, job_dataset
+from pllbench.runner.worker import prepare_worker
 from pllbench.training.trainer import Progress
 from pllbench.validation import FieldError
 
@@ -253,9 +254,7 @@ def _work(job: Job, data: list[Any], state: bytes | None, actor: Any) -> tuple[E
 
     Gives its event, and its checkpoint if it was stopped; an empty one says that it does not fit.
     """
-    import torch
-
-    torch.set_num_threads(1)
+    prepare_worker()
     run_id = job.spec.run_id
     if not ray.get(actor.report.remote(run_id, None)):
         return Stopped(job), None

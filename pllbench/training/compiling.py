@@ -1,6 +1,5 @@
 """`train.compile = "step"`: the loss of a method and its gradient, compiled as one."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -23,32 +22,10 @@ def compiled_loss(method: Method[Any], *, machine_code: bool = True) -> Loss:
     torch.compiler.reset()
     loss: Loss
     if machine_code:
-        options = {"custom_partitioner_fn": _partitioner()}
+        from pllbench.training.partitioner import SaveAll
+
+        options: dict[str, Any] = {"custom_partitioner_fn": SaveAll()}
         loss = torch.compile(method.loss, dynamic=False, options=options)
     else:
         loss = torch.compile(method.loss, dynamic=False, backend="aot_eager_default_partitioner")
     return loss
-
-
-def _partitioner() -> Any:
-    """Divides a graph into loss and gradient so that nothing of the loss is computed twice.
-
-    The compiler's own partitioner saves memory by computing again for the gradient what the loss
-    has computed. It takes no notice that the loss may have written to a buffer which that was read
-    from: PRODEN's gradient then comes from the new confidence instead of the old one (torch 2.14;
-    see pytorch/pytorch pull request 197039).
-    """
-    from torch._functorch.partitioners import default_partition
-    from torch._inductor.custom_graph_pass import CustomPartitionerFn
-
-    class SaveAll(CustomPartitionerFn):
-        def __call__(
-            self, gm: torch.fx.GraphModule, joint_inputs: Sequence[object], **settings: Any
-        ) -> tuple[torch.fx.GraphModule, torch.fx.GraphModule]:
-            settings.pop("compiler", None)
-            return default_partition(gm, joint_inputs, **settings)
-
-        def uuid(self) -> str:
-            return "pllbench: save all"
-
-    return SaveAll()

@@ -83,8 +83,14 @@ def test_malformed_benchmark_files(current_folder: Path, problem: str) -> None:
     before = contents(current_folder)
     line = refused("run", "--benchmark", "mine.toml")
     assert problem in line
-    assert "mine.toml" in line
+    assert line.count("mine.toml") == 1
     assert contents(current_folder) == before
+
+
+def test_a_missing_benchmark_file_is_named_once(current_folder: Path) -> None:
+    line = refused("run", "--benchmark", f"{current_folder}/gone.toml")
+    assert line.count("gone.toml") == 1
+    assert line.endswith("gone.toml: not readable (No such file or directory)")
 
 
 WHOLE = f"""\

@@ -1,6 +1,9 @@
 """Feature vectors and word counts: layouts of .mat files, digits, CNAE-9, and the real files."""
 
+import subprocess
+import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.error import URLError
@@ -10,12 +13,14 @@ import numpy.typing as npt
 import pytest
 import torch
 from scipy import sparse
+from sklearn.datasets import load_digits
 from sklearn.utils import Bunch
 
 from pllbench.candidates.audit import audit_candidates, check_candidates
 from pllbench.data.audit import describe
 from pllbench.data.catalogue import DATASETS
 from pllbench.data.dataset import load_dataset, require_files, split
+from pllbench.data.readers import tabular
 from tests.data.files import (
     NUM_CLASSES,
     NUM_FEATURES,
@@ -68,6 +73,31 @@ def test_a_square_target_is_read_in_its_documented_layout(tmp_path: Path) -> Non
     target = np.eye(4)[y].T  # [C, N]
     save_mat(tmp_path, {"data": np.ones((4, 2)), "target": target, "partial_target": target})
     assert load_dataset(DATASETS["lost"], tmp_path).y.tolist() == y.tolist()
+
+
+def test_digits_are_those_of_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether its file is where it is looked for or not."""
+    x, y = load_digits(return_X_y=True)
+    for spec in (find_spec("sklearn"), None):
+        monkeypatch.setattr(tabular, "find_spec", lambda _, spec=spec: spec)
+        dataset = load_dataset(DATASETS["digits"], Path("unused"))
+        assert torch.equal(dataset.x, torch.from_numpy(x / 16).float())
+        assert torch.equal(dataset.y, torch.from_numpy(y))
+
+
+READ = """
+import sys
+from pathlib import Path
+from pllbench.data.catalogue import DATASETS
+from pllbench.data.dataset import load_dataset
+
+load_dataset(DATASETS["digits"], Path())
+print("sklearn" in sys.modules)
+"""
+
+
+def test_digits_are_read_without_scikit_learn() -> None:
+    assert subprocess.check_output([sys.executable, "-c", READ], text=True) == "False\n"
 
 
 def test_digits() -> None:

@@ -140,3 +140,19 @@ def test_two_runs_at_a_time_work_from_the_lowest_limit_of_open_files_on(
     if code:
         assert answer.stderr.startswith("pllbench: --jobs 2: the limit of open files, 27, is too")
         assert answer.stderr.count("\n") == 1
+
+
+ORDER = """
+import sys
+from pllbench.runner import fork_server
+from pllbench.runner.open_engine import EngineOptions, open_engine
+
+fork_server.start = lambda: print("torch" in sys.modules)
+open_engine(EngineOptions(device="cpu"))
+print("torch" in sys.modules)
+"""
+
+
+def test_the_fork_server_imports_torch_while_this_process_does() -> None:
+    told = subprocess.check_output([sys.executable, "-c", ORDER], text=True)
+    assert told.split() == ["False", "True"]

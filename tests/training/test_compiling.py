@@ -1,5 +1,6 @@
 """`train.compile = "step"`: what is compiled, how often, and that nothing else changes."""
 
+import pickle
 import shutil
 from collections.abc import Iterator
 from typing import Any
@@ -69,6 +70,13 @@ def test_a_method_that_reads_the_epoch_works_as_well() -> None:
     spec, task = toy_spec(Counting, epochs=12), toy_task(40)
     plain, compiled = train(spec, Counting, task), train(compiling(spec), Counting, task)
     np.testing.assert_allclose(compiled.curves["loss"], plain.curves["loss"], rtol=1e-4)
+
+
+def test_the_compiler_can_take_the_partitioner_into_the_key_of_its_cache() -> None:
+    """It reads the name of a class from the module."""
+    from pllbench.training.partitioner import SaveAll
+
+    assert pickle.loads(pickle.dumps(SaveAll())).uuid() == SaveAll().uuid()
 
 
 @pytest.mark.slow
