@@ -1,10 +1,11 @@
-"""Choices beside the best: `python tools/choices.py`, on numbers that are written out."""
+"""Choices beside the best: results/choices.md, on numbers that are written out."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from pllbench import api
 from pllbench.results.curves import Curves
 from pllbench.results.records import write_record
 from tests.factories import make_record, make_spec
@@ -49,12 +50,9 @@ def test_a_label_keeps_what_differs_but_for_the_hold_out() -> None:
     assert choices.short_label("AsyCo") == "AsyCo"
 
 
-def test_the_chosen_method_stands_beside_the_most_accurate(
-    results: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    choices.main(["--results", str(results)])
-    said = capsys.readouterr().out
+def test_the_chosen_method_stands_beside_the_most_accurate(results: Path) -> None:
+    said = choices.page(api.load(results))
     assert "Methods: CC (epochs=2), RC (epochs=2); n = 2 seeds." in said
     covering, approximated = said.split("## By ")[1:]
     assert covering == f"covering rate\n\n{TEXT}\n"
-    assert approximated == f"approximated accuracy\n\n{TEXT}\n"
+    assert approximated == f"approximated accuracy\n\n{TEXT}"

@@ -60,13 +60,13 @@ NOT_HERE = {
     ),
     (
         "pllbench run --methods cc,rc,proden,dpll,ncpd,asyco --datasets digits,cnae9 --q 0.7 "
-        "--holdout 0.2 --seeds 5 --results choices"
+        "--holdout 0.2 --seeds 5 --results results/choices"
     ),
     (
         "pllbench run --methods cc,rc,proden,dpll,ncpd,asyco --datasets birdsong,lost,msrcv2 "
-        "--holdout 0.2 --seeds 5 --results choices"
+        "--holdout 0.2 --seeds 5 --results results/choices"
     ),
-    "python tools/choices.py --results choices",
+    "python -m tools.remake",
     "pllbench tune --benchmark tuned_tabular",
     "pllbench run --benchmark cnae9",
     "pllbench run --benchmark cnae9 --methods asyco --seeds 7,",

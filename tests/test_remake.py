@@ -29,7 +29,7 @@ def plots() -> dict[str, str]:
 
 
 def test_every_committed_page_is_that_of_the_records() -> None:
-    assert {"README.md", "docs/results.md", "results/REPRODUCTION.md"} < pages().keys()
+    assert {"docs/quickstart.md", "docs/results.md", "results/REPRODUCTION.md"} < pages().keys()
     differing = [path for path, text in pages().items() if (ROOT / path).read_text("utf-8") != text]
     assert differing == [], "python -m tools.remake"
 
@@ -66,9 +66,9 @@ def test_another_result_is_another_page_and_another_plot(
         return {path.relative_to(tmp_path).as_posix(): path.stat().st_mtime_ns for path in files}
 
     first = made([90, 91, 92, 93, 94])
-    assert "| CC | -- | 92.00 ± 1.58 |" in (tmp_path / "README.md").read_text()
+    assert "| CC | -- | 92.00 ± 1.58 |" in (tmp_path / "docs/quickstart.md").read_text()
     assert {*first} == {
-        "README.md",
+        "docs/quickstart.md",
         "docs/results.md",
         "results/REPRODUCTION.md",
         "results/tables/tabular.md",
@@ -78,4 +78,4 @@ def test_another_result_is_another_page_and_another_plot(
     assert made([90, 91, 92, 93, 94]) == first
     second = made([90, 91, 92, 93, 99])
     changed = {path for path in second if second[path] != first[path]}
-    assert changed == {"README.md", "results/plots/digits.png"}
+    assert changed == {"docs/quickstart.md", "results/plots/digits.png"}

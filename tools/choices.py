@@ -1,25 +1,21 @@
 """How good the methods are that candidate sets choose: beside the best, which true labels know.
 
-pllbench run --methods cc,rc --datasets digits --q 0.7 --holdout 0.2 --seeds 5 --results choices
-python tools/choices.py --results choices > results/choices.md
-
-Reads the records of runs with a hold-out, as `pllbench choose` makes them. For each data set and q
+The records in results/choices are of runs with a hold-out, as `pllbench choose` makes them;
+`python -m tools.remake` makes results/choices.md of them. For each data set and q
 a criterion of the hold-out chooses a method and an epoch; test labels say how accurate that is, and
 what the best choice would have been.
 """
 
-import argparse
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import fmean
 
-from pllbench import api
 from pllbench.budget import Criterion
 from pllbench.grid.protocol import default_protocol
 from pllbench.reports.choice import ChosenEntry, choose_methods
 from pllbench.reports.groups import RunGroup, recorded_groups
+from pllbench.reports.results import Results
 from pllbench.reports.statistics import mean_std, paired_difference
 from pllbench.reports.table import dataset_title, format_difference, format_mean
 from pllbench.results.curves import Curves
@@ -132,27 +128,21 @@ def _lost(one: Judged) -> str:
     return format_difference(gap.mean, gap.low, gap.high)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Print a table a criterion, as Markdown."""
-    parser = argparse.ArgumentParser(description="Choices of candidate sets beside the best.")
-    parser.add_argument("--results", type=Path, required=True)
-    loaded = api.load(parser.parse_args(arguments).results)
+def page(loaded: Results) -> str:
+    """The page of all runs of a folder: a table a criterion, as Markdown."""
     runs = {record.run_id: record for record in loaded.records}
     groups, columns = recorded_groups(runs, default_protocol()), loaded.columns()
     names = ", ".join(sorted({short_label(group.label) for group in groups}))
     seeds = ", ".join(map(str, sorted({len(group.records) for group in groups})))
-    print("# Choices without true labels\n")
-    print(
+    about = (
         "What `pllbench choose` names on data whose true labels are known: method and epoch by a "
         "criterion of a hold-out of a fifth of the training rows, and its test accuracy (%, mean ± "
         "sample std). *Best*: the method that is the most accurate on the test rows at the epoch "
         "chosen for it; the best of several means is somewhat too high. *Lost*: its lead over the "
         "chosen one, paired over seeds, with the 95 % t-interval. *At random*: the mean over the "
-        f"methods. Methods: {names}; n = {seeds} seeds. Made by `python tools/choices.py`.\n"
+        f"methods. Methods: {names}; n = {seeds} seeds."
     )
+    lines = ["# Choices without true labels", "", about, ""]
     for criterion in CRITERIA:
-        print("\n".join(table(criterion, judge(groups, columns, criterion))))
-
-
-if __name__ == "__main__":
-    main()
+        lines += table(criterion, judge(groups, columns, criterion))
+    return "\n".join(lines)

@@ -28,6 +28,7 @@ from pllbench.reports.plots.figure import save
 from pllbench.reports.report import report_table
 from pllbench.reports.results import Results
 from pllbench.reports.table import Table
+from tools import choices
 
 ROOT = Path(__file__).parents[1]
 
@@ -100,6 +101,8 @@ def pages(records: Results) -> Iterator[tuple[str, str]]:
         part = records.select(Selection(load_benchmark(name)))
         if part.finished:
             yield f"results/tables/{name}.md", shown(part).to_markdown()
+    if (ROOT / "results" / "choices").is_dir():
+        yield "results/choices.md", choices.page(api.load(ROOT / "results" / "choices"))
     for path, (mark, name) in EMBEDDED.items():
         table = report_table(plain_table(records.select(Selection(load_benchmark(name)))))
         before, begin, rest = (ROOT / path).read_text("utf-8").partition(f"<!-- {mark} -->\n")
