@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from pllbench.results.files import lock_file, write_atomic
+from pllbench.results.files import lock_file, read_regular, write_atomic
 from pllbench.spec import RunSpec
 
 HEARTBEAT_SECONDS = 10.0
@@ -82,7 +82,7 @@ class Workspace:
     def description(self) -> tuple[str, RunSpec | None]:
         """Title and spec as `describe` stored them; the folder's name and None without."""
         try:
-            facts = json.loads(self.run.read_bytes())
+            facts = json.loads(read_regular(self.run))
             return str(facts["title"]), RunSpec.parse(facts["spec"])
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return self.folder.name, None
@@ -136,7 +136,7 @@ class Workspace:
     def _owned_elsewhere(self, now: float) -> bool:
         """Whether a process of another machine works on the run."""
         try:
-            facts = json.loads(self.owner.read_bytes())
+            facts = json.loads(read_regular(self.owner))
             heartbeat = self.owner.stat().st_mtime
         except (OSError, ValueError, RecursionError):
             return False
@@ -176,7 +176,7 @@ class Workspace:
     def state(self) -> Literal["running", "failed", "missing"]:
         """What is known of a run that has no record."""
         try:
-            handle = os.open(self.folder / "lock", os.O_RDONLY)
+            handle = os.open(self.folder / "lock", os.O_RDONLY | os.O_NONBLOCK)
         except OSError:  # there is none, or it is not ours to read
             return "missing"
         try:
@@ -194,7 +194,7 @@ class Workspace:
     def reason(self) -> str:
         """First line of the last failure."""
         try:
-            lines = self.error.read_text("utf-8", errors="replace").splitlines()
+            lines = read_regular(self.error).decode("utf-8", errors="replace").splitlines()
         except OSError:  # another process tries the run again
             lines = []
         return lines[0] if lines else "no reason was stored"

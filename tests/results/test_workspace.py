@@ -137,6 +137,15 @@ def test_a_reason_that_is_gone_or_empty(space: Workspace) -> None:
     assert space.reason() == "no reason was stored"
 
 
+@pytest.mark.parametrize("name", ["lock", "error.txt", "owner.json", "run.json"])
+def test_a_fifo_is_not_waited_for(space: Workspace, name: str) -> None:
+    space.folder.mkdir(parents=True)
+    os.mkfifo(space.folder / name)
+    assert space.state() == "missing"
+    assert space.reason() == "no reason was stored"
+    assert space.description() == (space.folder.name, None)
+
+
 def test_a_finished_run_leaves_nothing(space: Workspace) -> None:
     assert space.acquire()
     space.checkpoint.write_bytes(b"state")
