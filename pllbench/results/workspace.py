@@ -161,11 +161,12 @@ class Workspace:
 
         A checkpoint that could not be read stays, under the name it was moved aside to.
         """
-        for path in self.folder.iterdir():
-            if ".unreadable" not in path.name and path.name != "lock":
-                path.unlink(missing_ok=True)
-        if [path.name for path in self.folder.iterdir()] == ["lock"]:
-            shutil.rmtree(self.folder)
+        with suppress(FileNotFoundError):  # someone has tidied up
+            for path in self.folder.iterdir():
+                if ".unreadable" not in path.name and path.name != "lock":
+                    path.unlink(missing_ok=True)
+            if [path.name for path in self.folder.iterdir()] == ["lock"]:
+                shutil.rmtree(self.folder)
         self.release()
 
     def fail(self, reason: str) -> None:

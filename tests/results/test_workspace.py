@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -152,6 +153,14 @@ def test_a_finished_run_leaves_nothing(space: Workspace) -> None:
     space.finish()
     assert not space.folder.exists()
     assert space.state() == "missing"
+    assert space.acquire()
+
+
+def test_a_folder_that_is_gone_is_no_error_at_the_end(space: Workspace) -> None:
+    assert space.acquire()
+    shutil.rmtree(space.folder)
+    space.finish()
+    assert not space.folder.exists()
     assert space.acquire()
 
 
