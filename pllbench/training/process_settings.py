@@ -1,5 +1,6 @@
 """Settings of torch, NumPy and Python that all runs of a process share: read and set."""
 
+import signal
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -67,6 +68,15 @@ def _pushed_hooks() -> int:
     return int(torch._C._autograd._top_saved_tensors_default_hooks(True) is not None)
 
 
+def _alarm_is_set() -> bool:
+    return signal.getitimer(signal.ITIMER_REAL)[0] > 0
+
+
+def _stop_alarm(before: bool) -> None:
+    if not before:  # one that has gone off, or was stopped, cannot come back
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
 def _errors() -> Sequence[Any]:
     return [warning for warning in warnings.filters if warning[0] == "error"]
 
@@ -115,6 +125,7 @@ SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
         _pushed_hooks,
         _pop_to(_pushed_hooks, torch._C._autograd._pop_saved_tensors_default_hooks),
     ),
+    "the alarm": (_alarm_is_set, _stop_alarm),
     "NumPy's answer to errors": (np.geterr, lambda answers: np.seterr(**answers)),
     "warnings that are errors": (_errors, _set_errors),
 }

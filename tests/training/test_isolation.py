@@ -1,6 +1,7 @@
 """Process-wide state: what a method changes is found and put back, and nothing else is named."""
 
 import os
+import signal
 import subprocess
 import sys
 import warnings
@@ -45,9 +46,12 @@ SETTINGS: dict[str, Callable[[], object]] = {
     "the flush of denormal numbers": lambda: torch.set_flush_denormal(True),
     "an open mode of functions": lambda: BaseTorchFunctionMode().__enter__(),
     "an open mode of dispatch": lambda: BaseTorchDispatchMode().__enter__(),
-    "open hooks of saved tensors": lambda: saved_tensors_hooks(nothing, nothing).__enter__(),
+    "open hooks of saved tensors": lambda: saved_tensors_hooks(
+        torch.clone, torch.clone
+    ).__enter__(),
     "warnings that are errors": lambda: warnings.simplefilter("error", UserWarning),
     "the precision of matrix products": lambda: torch.set_float32_matmul_precision("medium"),
+    "the alarm": lambda: signal.alarm(1000),
     "NumPy's answer to errors": lambda: np.seterr(over="raise"),
     "the working directory": lambda: os.chdir("/"),
 }
