@@ -11,17 +11,24 @@ import textwrap
 from collections.abc import Iterator
 from functools import cache
 from importlib.machinery import ModuleSpec
+from importlib.metadata import packages_distributions
 from importlib.util import find_spec, resolve_name
 from pathlib import Path
+from pkgutil import iter_modules
 from types import CodeType, FunctionType, ModuleType
+
+_SUITE = __name__.partition(".")[0]
+
+_INSTALLED = ("site-packages", "dist-packages")
+"""Folders that hold the packages of many distributions."""
 
 
 @cache
 def source_digest(cls: type) -> str | None:
     """First 16 hex digits of a SHA-256 of the class's source; None where no module has it.
 
-    That is its module, and the modules of its own package that this imports, directly or through
-    each other.
+    That is its module, and the modules of its own distribution that this imports, directly or
+    through each other: those of its package, and of packages that lie or are installed with it.
     """
     trees = _module_trees(cls.__module__)
     return _digest(repr(sorted(trees.items()))) if cls.__module__ in trees else None
@@ -64,8 +71,8 @@ def _digest(text: str) -> str:
 
 
 def _module_trees(start: str) -> dict[str, object]:
-    """Syntax trees of a module and of those of its package that it imports, by name."""
-    package = start.partition(".")[0]
+    """Syntax trees of a module and of those of its distribution that it imports, by name."""
+    packages = _packages_with(start.partition(".")[0])
     trees: dict[str, object] = {}
     names = [start]
     while names:
@@ -75,8 +82,28 @@ def _module_trees(start: str) -> dict[str, object]:
             continue
         tree = ast.parse(Path(spec.origin).read_bytes())
         trees[name] = _plain(tree)
-        names += [found for found in _imported(tree, spec) if found.split(".")[0] == package]
+        names += [found for found in _imported(tree, spec) if found.split(".")[0] in packages]
     return trees
+
+
+@cache
+def _packages_with(package: str) -> frozenset[str]:
+    """Names of the top-level packages and modules that come with one, itself included.
+
+    Where it is installed they are those of its distributions, else those in the same folder. The
+    suite is never among them: its own version speaks for it.
+    """
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
+        return frozenset({package})
+    path = Path(spec.origin)
+    folder = path.parents[1] if spec.submodule_search_locations else path.parent
+    if folder.name in _INSTALLED:
+        owners = packages_distributions()
+        names = {n for n, dists in owners.items() if {*dists} & {*owners.get(package, ())}}
+    else:
+        names = {module.name for module in iter_modules([str(folder)])}
+    return frozenset(names - {_SUITE} | {package})
 
 
 def _spec(name: str) -> ModuleSpec | None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pllbench.registry import load_method, method_entries
-from pllbench.source import class_digest, has_changed, source_digest
+from pllbench.source import _packages_with, class_digest, has_changed, source_digest
 
 METHOD = '''
 """A method."""
@@ -58,6 +58,7 @@ def digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Digest:
             if name.partition(".")[0] in ("plugin", "alone"):
                 monkeypatch.delitem(sys.modules, name)
         importlib.invalidate_caches()
+        _packages_with.cache_clear()
         return source_digest(importlib.import_module(module).Mine)
 
     return write_and_digest
@@ -113,6 +114,44 @@ def test_a_late_import_counts_with_its_module(digest: Digest) -> None:
     late = METHOD.replace("return", "import plugin.late; return")
     before = digest({"plugin/mine.py": late})
     assert digest({"plugin/mine.py": late, "plugin/late.py": "Z = 2\n"}) != before
+
+
+USES_BESIDE = {
+    "alone.py": "import beside\n\nclass Mine:\n    a = beside.A\n",
+    "beside.py": "A = 1\n",
+}
+
+
+def test_a_module_beside_it_that_it_imports_counts(digest: Digest) -> None:
+    before = digest(USES_BESIDE, module="alone")
+    assert digest(USES_BESIDE | {"beside.py": "A = 2\n"}, module="alone") != before
+
+
+def test_installed_packages_count_where_one_distribution_has_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path / "site-packages"
+    records = {"pll_mine-1.dist-info": "alone.py,,\nbeside.py,,\n", "other-1.dist-info": ""}
+    for folder, record in records.items():
+        (site / folder).mkdir(parents=True)
+        name = folder.partition("-")[0]
+        (site / folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\n")
+        (site / folder / "RECORD").write_text(record)
+    monkeypatch.syspath_prepend(site)
+    files = USES_BESIDE | {"alone.py": "import others\n" + USES_BESIDE["alone.py"]}
+
+    def digest(others: str, beside: str) -> str | None:
+        for name, text in (files | {"others.py": others, "beside.py": beside}).items():
+            (site / name).write_text(text)
+        for name in ("alone", "beside", "others"):
+            monkeypatch.delitem(sys.modules, name, raising=False)
+        importlib.invalidate_caches()
+        _packages_with.cache_clear()
+        return source_digest(importlib.import_module("alone").Mine)
+
+    before = digest("B = 1\n", "A = 1\n")
+    assert digest("B = 2\n", "A = 1\n") == before
+    assert digest("B = 2\n", "A = 2\n") != before
 
 
 def test_a_module_by_itself_has_a_digest(digest: Digest) -> None:

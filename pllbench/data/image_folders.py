@@ -5,8 +5,12 @@ Needs no torch.
 """
 
 import mimetypes
-from collections.abc import Sequence
+import unicodedata
+from collections import defaultdict
+from collections.abc import Sequence, Set
 from pathlib import Path
+
+from pllbench.validation import folded_name
 
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".ppm", ".pgm", ".tif", ".tiff")
 
@@ -28,7 +32,8 @@ def list_images(path: Path) -> tuple[list[str], list[list[tuple[Path, int]]]]:
     Raises:
         ValueError: fewer than two classes, a class without images, an image of another format, a
             part without classes, folders within that of a class, or further folders beside `train`
-            and `test`.
+            and `test`; or classes of one name, but for the code of its accents, or in another case
+            in the other part.
     """
     parts = fixed_parts(path)
     if further := [folder.name for folder in _folders(path) if parts and folder not in parts]:
@@ -44,11 +49,27 @@ def list_images(path: Path) -> tuple[list[str], list[list[tuple[Path, int]]]]:
     for part, inside in zip(parts, folders, strict=True):
         if not inside:
             raise ValueError(f"{part}: must hold one folder for each class, found none")
+    _require_distinct(path, [{folder.name for folder in part} for part in folders])
     listed = [
         [(file, classes.index(folder.name)) for folder in part for file in _images_in(folder, path)]
         for part in folders
     ]
     return classes, listed
+
+
+def _require_distinct(path: Path, parts: Sequence[Set[str]]) -> None:
+    """Raise ValueError where two names of classes are one class, by all that can be told."""
+    alike: dict[str, list[str]] = defaultdict(list)
+    for name in sorted({name for part in parts for name in part}):
+        alike[folded_name(name)].append(name)
+    for first, *others in alike.values():
+        for other in others:
+            same = unicodedata.normalize("NFC", first) == unicodedata.normalize("NFC", other)
+            if same or not any({first, other} <= part for part in parts):
+                raise ValueError(
+                    f"{path}: the classes {first!r} and {other!r} differ in case or the code of an "
+                    f"accent alone: give their folders one name"
+                )
 
 
 def visible_files(path: Path) -> list[Path]:
@@ -80,6 +101,8 @@ def _images_in(folder: Path, root: Path) -> list[Path]:
             raise ValueError(f"{folder}: holds a folder of images, `{inner.name}`: {mend}")
     files = [file for file in sorted(folder.iterdir()) if not _hidden([file.name])]
     found = [file for file in files if _is_image(file)]
+    if unread := [file for file in found if not file.is_file()]:
+        raise ValueError(f"{unread[0]}: not readable as an image (no plain file)")
     if others := [file for file in files if _is_unread_image(file)]:
         raise ValueError(
             f"{others[0]}: images of this format are not read ({', '.join(IMAGE_SUFFIXES)} are): "

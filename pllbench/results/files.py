@@ -56,6 +56,12 @@ def require_regular(path: Path) -> None:
         raise OSError(errno.EINVAL, "no regular file", str(path))
 
 
+def read_regular(path: Path) -> bytes:
+    """Content of a plain file; raises OSError where it is none, or cannot be read."""
+    require_regular(path)
+    return path.read_bytes()
+
+
 def quarantine(path: Path, suffix: str = "unreadable") -> Path:
     """Rename a file that does not count to `*.unreadable`, numbered where that exists."""
     target, number = path.with_name(f"{path.name}.{suffix}"), 1

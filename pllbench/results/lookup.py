@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pllbench.results.curves import Curves, read_curves
+from pllbench.results.files import read_regular
 from pllbench.results.kept import class_accuracy, conflict_paths
 from pllbench.results.records import Record, read_record
 from pllbench.results.workspace import Workspace
@@ -103,5 +104,5 @@ def _unfinished(workspace: Workspace) -> UnfinishedRun:
     title, spec = workspace.description()
     state, error = workspace.state(), ""
     if state == "failed":
-        error = workspace.error.read_text("utf-8", errors="replace").strip()
+        error = read_regular(workspace.error).decode("utf-8", errors="replace").strip()
     return UnfinishedRun(workspace.folder, title, state, error, spec)

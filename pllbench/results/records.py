@@ -19,7 +19,7 @@ from pllbench.budget import Criterion
 from pllbench.candidates.audit import Audit
 from pllbench.candidates.pruning import PruningAudit
 from pllbench.results.curves import Curves, num_columns, require_curves, write_curves
-from pllbench.results.files import quarantine, require_regular, write_atomic
+from pllbench.results.files import quarantine, read_regular, write_atomic
 from pllbench.results.kept import conflict_paths, record_files
 from pllbench.results.metrics import ClassMetric, Metric
 from pllbench.results.model_selection import Select
@@ -205,8 +205,7 @@ def read_record(path: Path) -> Record:
             name says; the message names the path.
     """
     try:
-        require_regular(path)
-        data = path.read_bytes()
+        data = read_regular(path)
     except OSError as error:
         raise ValueError(f"{path}: not readable ({error})") from error
     try:

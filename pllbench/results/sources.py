@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from pllbench.results.files import write_atomic
+from pllbench.results.files import read_regular, write_atomic
 from pllbench.validation import one_line
 
 Groups = dict[str, dict[str, list[list[str]]]]
@@ -85,6 +85,8 @@ def _read(results: Path) -> Groups:
     if not path.exists():
         return {}
     try:
-        return _GROUPS.validate_json(path.read_bytes())
+        return _GROUPS.validate_json(read_regular(path))
     except ValidationError as error:
         raise ValueError(one_line(error, str(path))) from error
+    except OSError as error:
+        raise ValueError(f"{path}: not readable ({error.strerror})") from error

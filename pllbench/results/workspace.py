@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from pllbench.results.files import lock_file, write_atomic
+from pllbench.results.files import lock_file, read_regular, write_atomic
 from pllbench.spec import RunSpec
 
 HEARTBEAT_SECONDS = 10.0
@@ -82,7 +82,7 @@ class Workspace:
     def description(self) -> tuple[str, RunSpec | None]:
         """Title and spec as `describe` stored them; the folder's name and None without."""
         try:
-            facts = json.loads(self.run.read_bytes())
+            facts = json.loads(read_regular(self.run))
             return str(facts["title"]), RunSpec.parse(facts["spec"])
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return self.folder.name, None
@@ -136,7 +136,7 @@ class Workspace:
     def _owned_elsewhere(self, now: float) -> bool:
         """Whether a process of another machine works on the run."""
         try:
-            facts = json.loads(self.owner.read_bytes())
+            facts = json.loads(read_regular(self.owner))
             heartbeat = self.owner.stat().st_mtime
         except (OSError, ValueError, RecursionError):
             return False
@@ -161,11 +161,12 @@ class Workspace:
 
         A checkpoint that could not be read stays, under the name it was moved aside to.
         """
-        for path in self.folder.iterdir():
-            if ".unreadable" not in path.name and path.name != "lock":
-                path.unlink(missing_ok=True)
-        if [path.name for path in self.folder.iterdir()] == ["lock"]:
-            shutil.rmtree(self.folder)
+        with suppress(FileNotFoundError):  # someone has tidied up
+            for path in self.folder.iterdir():
+                if ".unreadable" not in path.name and path.name != "lock":
+                    path.unlink(missing_ok=True)
+            if [path.name for path in self.folder.iterdir()] == ["lock"]:
+                shutil.rmtree(self.folder)
         self.release()
 
     def fail(self, reason: str) -> None:
@@ -176,7 +177,7 @@ class Workspace:
     def state(self) -> Literal["running", "failed", "missing"]:
         """What is known of a run that has no record."""
         try:
-            handle = os.open(self.folder / "lock", os.O_RDONLY)
+            handle = os.open(self.folder / "lock", os.O_RDONLY | os.O_NONBLOCK)
         except OSError:  # there is none, or it is not ours to read
             return "missing"
         try:
@@ -194,7 +195,7 @@ class Workspace:
     def reason(self) -> str:
         """First line of the last failure."""
         try:
-            lines = self.error.read_text("utf-8", errors="replace").splitlines()
+            lines = read_regular(self.error).decode("utf-8", errors="replace").splitlines()
         except OSError:  # another process tries the run again
             lines = []
         return lines[0] if lines else "no reason was stored"

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from pllbench.results.files import quarantine, write_atomic
+from pllbench.results.files import quarantine, read_regular, write_atomic
 
 HEADER = b"pllbench checkpoint 3\n"
 """Begin of a checkpoint, with the version of its layout; a digest follows, and the rest."""
@@ -119,7 +119,7 @@ class Checkpoints:
 
     def _read(self, device: torch.device) -> State:
         try:
-            content = BytesIO(unsealed(self.path.read_bytes()))
+            content = BytesIO(unsealed(read_regular(self.path)))
             fields = torch.load(content, map_location=device, weights_only=True)
             if fields.pop("run_id") != self.run_id:
                 raise ValueError("of another run, or of other settings, source or data")

@@ -5,10 +5,10 @@ numbers of whatever runs next in its process, unless what it left is found.
 """
 
 import inspect
+import math
 import os
 import sys
-import warnings
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Container, Iterator, MutableMapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,72 +19,15 @@ import numpy as np
 import torch
 import torch.nn.modules.module as torch_module
 import torch.optim.optimizer as torch_optimizer
-from torch.backends import cudnn
 
 from pllbench.registry import method_entries
 from pllbench.surroundings import Surroundings
-
-
-def _default_device() -> torch.device:
-    return torch.empty(0).device  # torch 2.9's own getter fails after a reset to none
-
-
-def _set_default_device(device: torch.device) -> None:
-    torch.set_default_device(None if device.type == "cpu" else device)
-
-
-def _gpu() -> int:
-    return torch.cuda.current_device() if torch.cuda.is_initialized() else 0
-
-
-def _autocast() -> tuple[bool, bool]:
-    return torch.is_autocast_enabled("cpu"), torch.is_autocast_enabled("cuda")
-
-
-def _set_autocast(enabled: tuple[bool, bool]) -> None:
-    for device, value in zip(("cpu", "cuda"), enabled, strict=True):
-        torch.set_autocast_enabled(device, value)
-
-
-def _cudnn() -> dict[str, bool]:
-    return {name: getattr(cudnn, name) for name in ("enabled", "benchmark", "deterministic")}
-
-
-def _set_cudnn(flags: dict[str, bool]) -> None:
-    for name, value in flags.items():
-        setattr(cudnn, name, value)
-
-
-def _matmul_precision() -> str:
-    with warnings.catch_warnings():  # torch 2.9 deprecates the setting that this function reads
-        warnings.simplefilter("ignore", UserWarning)
-        return torch.get_float32_matmul_precision()
-
-
-_SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
-    "the default dtype": (torch.get_default_dtype, torch.set_default_dtype),
-    "the default device": (_default_device, _set_default_device),
-    "the current GPU": (_gpu, torch.cuda.set_device),
-    "the grad mode": (torch.is_grad_enabled, torch.set_grad_enabled),
-    "anomaly detection": (torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
-    "autocast": (_autocast, _set_autocast),
-    "the number of threads": (torch.get_num_threads, torch.set_num_threads),
-    "deterministic algorithms": (
-        torch.get_deterministic_debug_mode,
-        torch.set_deterministic_debug_mode,
-    ),
-    "the flags of cudnn": (_cudnn, _set_cudnn),
-    "the precision of matrix products": (
-        _matmul_precision,
-        torch.set_float32_matmul_precision,
-    ),
-    "NumPy's answer to errors": (np.geterr, lambda answers: np.seterr(**answers)),
-}
-"""Name, how to read it, how to set it."""
+from pllbench.training.process_settings import SETTINGS
 
 _LIBRARIES: tuple[ModuleType, ...] = (
     *(torch, torch.nn, torch.nn.functional, torch.nn.init, torch.optim),
-    *(torch_module, torch_optimizer, np),
+    *(torch_module, torch_optimizer, torch.autograd, torch.linalg, torch.special),
+    *(np, np.linalg, np.random, math),
 )
 
 _TORCH = str(Path(torch.__file__).parent)
@@ -122,25 +65,26 @@ class ProcessState:
     """Process-wide state at one moment.
 
     Attributes:
-        settings: values by the names of `_SETTINGS`.
+        settings: values by the names of `SETTINGS`.
         surroundings: working directory and environment.
-        hooks: torch's global ones: each table by its name, with its entries.
+        tables: torch's global hooks, and dictionaries of modules of the suite and the methods: each
+            by its name, with its entries.
         attributes: what modules and classes of torch, NumPy, the suite and the methods hold: each
             by its name, with its attributes.
     """
 
     settings: dict[str, Any]
     surroundings: Surroundings
-    hooks: dict[str, tuple[MutableMapping[int, Any], dict[int, Any]]]
+    tables: dict[str, tuple[MutableMapping[Any, Any], dict[Any, Any]]]
     attributes: dict[str, tuple[object, _Attributes]]
 
     @classmethod
     def capture(cls) -> Self:
         """The state of now."""
         return cls(
-            {name: read() for name, (read, _) in _SETTINGS.items()},
+            {name: read() for name, (read, _) in SETTINGS.items()},
             Surroundings.capture(),
-            {name: (table, dict(table)) for name, table in _hooks()},
+            {name: (table, dict(table)) for name, table in _tables()},
             {name: (owner, dict(vars(owner))) for name, owner in _owners()},
         )
 
@@ -149,24 +93,25 @@ class ProcessState:
         return [
             *self._restore_settings(),
             *self.surroundings.restore(),
-            *self._restore_hooks(),
+            *self._restore_tables(),
             *self._restore_attributes(),
         ]
 
     def _restore_settings(self) -> Iterator[str]:
         for name, before in self.settings.items():
-            read, write = _SETTINGS[name]
+            read, write = SETTINGS[name]
             if read() != before:
                 write(before)
                 yield name
 
-    def _restore_hooks(self) -> Iterator[str]:
-        for name, (table, before) in self.hooks.items():
-            changed = sorted(key for key in {*table, *before} if table.get(key) != before.get(key))
+    def _restore_tables(self) -> Iterator[str]:
+        for name, (table, before) in self.tables.items():
+            keys = dict.fromkeys((*before, *table))
+            changed = [key for key in keys if table.get(key) is not before.get(key)]
             if changed:
                 table.clear()
                 table.update(before)
-            yield from (f"hooks of torch ({name}): {key}" for key in changed)
+            yield from (f"{name}: {key}" for key in changed)
 
     def _restore_attributes(self) -> Iterator[str]:
         for owner_name, (owner, before) in self.attributes.items():
@@ -197,24 +142,38 @@ def _by_torch(name: str, value: Any, original: Any = None) -> bool:
     return in_torch and (original is None or wrapped in (None, original))
 
 
-def _hooks() -> Iterator[tuple[str, MutableMapping[int, Any]]]:
+def _tables() -> Iterator[tuple[str, MutableMapping[Any, Any]]]:
+    """Dictionaries whose entries are compared."""
     for module in (torch_module, torch_optimizer):
         for name, value in vars(module).items():
             if name.startswith("_global_") and isinstance(value, MutableMapping):
-                yield name.removeprefix("_global_"), value
+                yield f"hooks of torch ({name.removeprefix('_global_')})", value
+    for module in _own_modules(_packages()):
+        for name, value in vars(module).items():
+            if isinstance(value, dict) and not name.startswith("__"):
+                yield f"{module.__name__}.{name}", value
 
 
-def _owners() -> Iterator[tuple[str, object]]:
-    """Modules and classes whose attributes are compared."""
+def _packages() -> set[str]:
+    """Names of the suite's package, and of those of the methods."""
     entries = method_entries().values()
-    packages = {__name__.partition(".")[0], *(entry.module.partition(".")[0] for entry in entries)}
-    ours = [
+    return {__name__.partition(".")[0], *(entry.module.partition(".")[0] for entry in entries)}
+
+
+def _own_modules(packages: Container[str]) -> list[ModuleType]:
+    """Imported modules of these packages."""
+    return [
         module
         for name, module in list(sys.modules.items())
         if name.partition(".")[0] in packages and isinstance(module, ModuleType)
     ]
+
+
+def _owners() -> Iterator[tuple[str, object]]:
+    """Modules and classes whose attributes are compared."""
+    packages = _packages()
     yield "torch.Tensor", torch.Tensor
-    for module in (*_LIBRARIES, *ours):
+    for module in (*_LIBRARIES, *_own_modules(packages)):
         yield module.__name__, module
         for value in list(vars(module).values()):
             if inspect.isclass(value) and (

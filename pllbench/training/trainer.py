@@ -198,7 +198,8 @@ def build_method(spec: RunSpec, cls: type[Method[Any]], task: Task) -> Method[An
     shape, num_classes = tuple(task.x.shape[1:]), task.candidates.shape[1]
 
     network = partial(_network_on, device, spec.train, shape, num_classes)  # it can be pickled
-    problem = Problem(task.candidates, spec.train.epochs, network, shape)
+    # a copy: what a method does to its candidate sets is not done to those of its batches
+    problem = Problem(task.candidates.clone(), spec.train.epochs, network, shape)
     method = cls(problem, cls.hparams_type.parse(spec.hparams)).to(device)
     task.views.require(method.views)
     if spec.train.compile is True:
@@ -305,6 +306,9 @@ def _noise_columns(pseudo: Tensor, index: Tensor, task: Task) -> dict[str, float
     if pseudo.shape != index.shape:
         shape = tuple(pseudo.shape)
         raise ValueError(f"pseudo labels of shape {shape} for {len(index)} rows, not one a row")
+    if pseudo.is_floating_point() or pseudo.dtype == torch.bool:
+        dtype = str(pseudo.dtype).removeprefix("torch.")
+        raise ValueError(f"pseudo labels must be whole numbers, one class a row, not {dtype}")
     if not ((pseudo >= 0) & (pseudo < num_classes)).all():
         raise ValueError(f"pseudo labels must be one of the classes 0..{num_classes - 1} a row")
     if task.true_labels is None:

@@ -21,7 +21,7 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 from pydantic import JsonValue, ValidationError
 
 from pllbench.budget import Budget, Judging, NumTrials
-from pllbench.results.files import write_atomic
+from pllbench.results.files import read_regular, write_atomic
 from pllbench.tuning.space import Space
 from pllbench.tuning.trials import TunedCell, distribution
 from pllbench.validation import FieldError, StrictModel, folder_name_problem, one_line
@@ -200,7 +200,7 @@ def _require_same(
 def _read(folder: Path) -> StudyFile | None:
     path = folder / "study.json"
     try:
-        return StudyFile.model_validate_json(path.read_bytes())
+        return StudyFile.model_validate_json(read_regular(path))
     except FileNotFoundError:
         return None
     except (OSError, ValidationError) as error:

@@ -1,6 +1,7 @@
 """Malformed folders of images: one line names the file, exit code 2, nothing is written."""
 
 import json
+import os
 import struct
 import zlib
 from collections.abc import Callable
@@ -81,7 +82,12 @@ def a_folder(path: Path) -> None:
     path.mkdir()
 
 
-@pytest.mark.parametrize("damage", [dangling_link, a_folder])
+def a_fifo(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+@pytest.mark.parametrize("damage", [dangling_link, a_folder, a_fifo])
 def test_what_has_only_the_name_of_an_image_is_refused(
     tmp_path: Path, damage: Callable[[Path], None]
 ) -> None:
@@ -128,10 +134,24 @@ def save_files(folder: Path, *files: str) -> Path:
             ("train/cat/0.png", "train/dog/0.png", "test/cat/0.png", "valid/dog/0.png"),
             "pets: holds `valid` beside `train` and `test`: its images neither train nor test",
         ),
+        (
+            ("train/cat/0.png", "train/dog/0.png", "test/Cat/0.png", "test/dog/0.png"),
+            "pets: the classes 'Cat' and 'cat' differ in case or the code of an accent alone",
+        ),
+        (
+            ("m\u00e9sange/0.png", "me\u0301sange/0.png"),
+            "pets: the classes 'me\u0301sange' and 'm\u00e9sange' differ in case or the code",
+        ),
     ],
 )
 def test_malformed_folders(tmp_path: Path, files: tuple[str, ...], problem: str) -> None:
     is_refused(save_files(tmp_path, *files), problem)
+
+
+def test_letters_of_two_cases_are_two_classes(tmp_path: Path) -> None:
+    names = [f"{letter}/{number}.png" for letter in "aAb" for number in range(2)]
+    answer = pllbench("data", save_files(tmp_path, *names), "--json")
+    assert json.loads(answer.out)["num_classes"] == 3
 
 
 def test_a_single_image_is_too_few_for_a_split(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -137,12 +138,29 @@ def test_a_reason_that_is_gone_or_empty(space: Workspace) -> None:
     assert space.reason() == "no reason was stored"
 
 
+@pytest.mark.parametrize("name", ["lock", "error.txt", "owner.json", "run.json"])
+def test_a_fifo_is_not_waited_for(space: Workspace, name: str) -> None:
+    space.folder.mkdir(parents=True)
+    os.mkfifo(space.folder / name)
+    assert space.state() == "missing"
+    assert space.reason() == "no reason was stored"
+    assert space.description() == (space.folder.name, None)
+
+
 def test_a_finished_run_leaves_nothing(space: Workspace) -> None:
     assert space.acquire()
     space.checkpoint.write_bytes(b"state")
     space.finish()
     assert not space.folder.exists()
     assert space.state() == "missing"
+    assert space.acquire()
+
+
+def test_a_folder_that_is_gone_is_no_error_at_the_end(space: Workspace) -> None:
+    assert space.acquire()
+    shutil.rmtree(space.folder)
+    space.finish()
+    assert not space.folder.exists()
     assert space.acquire()
 
 

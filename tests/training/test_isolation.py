@@ -1,8 +1,10 @@
 """Process-wide state: what a method changes is found and put back, and nothing else is named."""
 
 import os
+import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,10 +14,14 @@ import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812 - the name that everybody knows it by
 from torch import nn
+from torch.autograd.graph import saved_tensors_hooks
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.optim.optimizer import register_optimizer_step_pre_hook
+from torch.overrides import BaseTorchFunctionMode
+from torch.utils._python_dispatch import BaseTorchDispatchMode
 
 from pllbench.method import Network
+from pllbench.spec import VIEW_OPTIONS
 from pllbench.training import evaluation
 from pllbench.training.isolation import ProcessState
 
@@ -32,8 +38,20 @@ SETTINGS: dict[str, Callable[[], object]] = {
     "autocast": lambda: torch.set_autocast_enabled("cpu", True),
     "the number of threads": lambda: torch.set_num_threads(2),
     "deterministic algorithms": lambda: torch.use_deterministic_algorithms(True, warn_only=True),
-    "the flags of cudnn": lambda: setattr(torch.backends.cudnn, "benchmark", True),
+    "the flags of cudnn": lambda: setattr(torch.backends.cudnn, "allow_tf32", False),
+    "the flags of cuBLAS": lambda: setattr(
+        torch.backends.cuda.matmul, "allow_bf16_reduced_precision_reduction", False
+    ),
+    "the use of oneDNN": lambda: torch.backends.mkldnn.set_flags(_enabled=False),
+    "the flush of denormal numbers": lambda: torch.set_flush_denormal(True),
+    "an open mode of functions": lambda: BaseTorchFunctionMode().__enter__(),
+    "an open mode of dispatch": lambda: BaseTorchDispatchMode().__enter__(),
+    "open hooks of saved tensors": lambda: saved_tensors_hooks(
+        torch.clone, torch.clone
+    ).__enter__(),
+    "warnings that are errors": lambda: warnings.simplefilter("error", UserWarning),
     "the precision of matrix products": lambda: torch.set_float32_matmul_precision("medium"),
+    "the alarm": lambda: signal.alarm(1000),
     "NumPy's answer to errors": lambda: np.seterr(over="raise"),
     "the working directory": lambda: os.chdir("/"),
 }
@@ -95,7 +113,9 @@ def test_the_environment_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
         (nn.Linear, "__call__", "torch.nn.modules.linear.Linear.__call__"),  # inherited
         (torch.Tensor, "argmax", "torch.Tensor.argmax"),  # inherited
         (torch.optim.SGD, "step", "torch.optim.sgd.SGD.step"),
+        (torch.linalg, "norm", "torch.linalg.norm"),
         (np, "argmax", "numpy.argmax"),
+        (np.random, "default_rng", "numpy.random.default_rng"),
         (evaluation, "accuracy", "pllbench.training.evaluation.accuracy"),
         (Network, "forward", "pllbench.method.Network.forward"),
     ],
@@ -106,6 +126,16 @@ def test_a_patch_is_found_and_undone(owner: object, attribute: str, name: str) -
     setattr(owner, attribute, nothing)
     assert state.restore() == [name]
     assert getattr(owner, attribute) == before
+    assert state.restore() == []
+
+
+def test_an_entry_of_a_table_of_the_suite_is_found_and_put_back() -> None:
+    before, state = dict(VIEW_OPTIONS), ProcessState.capture()
+    VIEW_OPTIONS["tabular"] = ()
+    del VIEW_OPTIONS["text"]
+    changed = [f"pllbench.spec.VIEW_OPTIONS: {kind}" for kind in ("text", "tabular")]
+    assert state.restore() == changed
+    assert before == VIEW_OPTIONS
     assert state.restore() == []
 
 

@@ -113,6 +113,26 @@ class Watched(Toy):
         return {"same": scores, "opposite": -scores} | late
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bool])
+def test_pseudo_labels_of_no_whole_numbers_end_the_run(dtype: torch.dtype) -> None:
+    class Odd(Toy):
+        def loss(self, batch: Batch) -> Step:
+            return replace(super().loss(batch), pseudo=torch.zeros(len(batch.index), dtype=dtype))
+
+    reason = f"must be whole numbers, one class a row, not {str(dtype).removeprefix('torch.')}"
+    with pytest.raises(ValueError, match=reason):
+        run(cls=Odd)
+
+
+def test_a_method_that_writes_to_its_candidate_sets_leaves_those_of_its_batches() -> None:
+    class Overwriting(Toy):
+        def __init__(self, problem: Problem, hparams: ToyHparams) -> None:
+            super().__init__(problem, hparams)
+            problem.candidates.fill_(True)
+
+    assert run(cls=Overwriting).result == run().result
+
+
 def test_what_the_trainer_calls_and_when() -> None:
     spec = make_toy_spec(train={"epochs": 2, "batch_size": 24}, hparams={"num_strong": 3})
     found = run(spec, Watched)
