@@ -43,7 +43,8 @@ def wait_for_orphans() -> None:
 def time_command(root: Path, arguments: list[str]) -> dict[str, float]:
     """Seconds of a command of the packages below `root`."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "pllbench", *arguments, "--results", folder]
+        # -P: else the packages of the current folder would come first
+        command = [sys.executable, "-P", "-m", "pllbench", *arguments, "--results", folder]
         packages = f"{root}:{root / 'methods'}"
         before, clock = spent(), time.perf_counter()
         subprocess.run(

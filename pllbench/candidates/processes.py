@@ -69,9 +69,7 @@ def size_weights(num_wrong: int, q: float, policy: Policy) -> npt.NDArray[np.flo
     Raises:
         ValueError: `resample` with q = 0, which would never end.
     """
-    from scipy import stats  # half a second, which commands that only read records do not pay
-
-    weights: npt.NDArray[np.float64] = stats.binom.pmf(np.arange(num_wrong + 1), num_wrong, q)
+    weights = binomial(np.arange(num_wrong + 1), num_wrong, q)
     if policy == "force":
         weights[1] += weights[0]
     if policy != "free":
@@ -79,6 +77,22 @@ def size_weights(num_wrong: int, q: float, policy: Policy) -> npt.NDArray[np.flo
     if not weights.any():
         raise ValueError(f"q = {q:g} never gives a wrong candidate: policy 'resample' needs q > 0")
     return weights
+
+
+def binomial(counts: npt.NDArray[np.int64], num: int, p: float) -> npt.NDArray[np.float64]:
+    """Probabilities of the `counts` from 0 to `num` under a binomial law.
+
+    Those of `scipy.stats`, bit for bit. That takes a second to import, which every worker would
+    pay; what it computes them with is at hand earlier.
+    """
+    try:
+        from scipy.special._ufuncs import _binom_pmf as pmf
+    except ImportError:  # another SciPy
+        from scipy.stats import binom
+
+        pmf = binom.pmf
+    probabilities: npt.NDArray[np.float64] = pmf(counts, num, p)
+    return probabilities
 
 
 def draw_sizes(
@@ -116,10 +130,7 @@ def uniform_set(truth: TrueLabels, spec: CandidateSpec, rng: np.random.Generator
     """
     num_rows, num_wrong = len(truth.y), truth.num_classes - 1
     if spec.sizes == "code":
-        from scipy import stats
-
-        num = truth.num_classes
-        weights: npt.NDArray[np.float64] = stats.binom.pmf(np.arange(1, num), num, 0.5)
+        weights = binomial(np.arange(1, truth.num_classes), truth.num_classes, 0.5)
         return with_sizes(truth, draw_sizes(weights, num_rows, rng), rng)
     wrong = rng.random((num_rows, num_wrong)) < 0.5
     while (full := np.flatnonzero(wrong.all(axis=1))).size:

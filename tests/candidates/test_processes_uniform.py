@@ -1,5 +1,7 @@
 """Uniform flipping and uniform sets: the law of every policy, and nesting in the rate."""
 
+import subprocess
+import sys
 from collections import Counter
 from typing import get_args
 
@@ -9,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from pllbench.candidates.processes import Candidates, size_weights
+from pllbench.candidates.processes import Candidates, binomial, size_weights
 from pllbench.spec import Policy
 from tests.candidates.helpers import draw, labels, sizes, spec
 
@@ -19,6 +21,27 @@ POLICIES: tuple[Policy, ...] = get_args(Policy)
 def flip(num_rows: int, num_classes: int, q: float, policy: Policy, seed: int = 0) -> Candidates:
     """Sets of uniform flipping; the true labels are every class in turn."""
     return draw(labels(num_rows, num_classes), num_classes, "uniform", seed, q=q, policy=policy)
+
+
+@given(st.integers(1, 1000), st.integers(0, 10**6))
+def test_the_binomial_law_is_that_of_scipy_bit_for_bit(num: int, millionths: int) -> None:
+    p, counts = millionths / 10**6, np.arange(num + 1)
+    assert np.array_equal(binomial(counts, num, p), stats.binom.pmf(counts, num, p))
+
+
+def test_another_scipy_is_asked_for_its_law(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.special._ufuncs", None)
+    assert binomial(np.arange(3), 2, 0.5).tolist() == pytest.approx([0.25, 0.5, 0.25])
+
+
+def test_sets_are_generated_without_the_import_of_scipy_s_laws() -> None:
+    program = (
+        "import sys, numpy\n"
+        "from pllbench.candidates.processes import size_weights\n"
+        "size_weights(9, 0.3, 'free')\n"
+        "print('scipy.stats' in sys.modules)"
+    )
+    assert subprocess.check_output([sys.executable, "-c", program], text=True) == "False\n"
 
 
 @pytest.mark.parametrize("policy", POLICIES)
