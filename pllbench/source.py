@@ -15,9 +15,12 @@ from importlib.metadata import packages_distributions
 from importlib.util import find_spec, resolve_name
 from pathlib import Path
 from pkgutil import iter_modules
+from threading import Lock
 from types import CodeType, FunctionType, ModuleType
 
 _SUITE = __name__.partition(".")[0]
+
+_parsing = Lock()
 
 _INSTALLED = ("site-packages", "dist-packages")
 """Folders that hold the packages of many distributions."""
@@ -66,6 +69,12 @@ def _is_in_module(cls: type) -> bool:
     return found is cls
 
 
+def _parse(source: str | bytes) -> ast.Module:
+    # Threads that parse at once break the count of nested nodes that CPython 3.11 keeps.
+    with _parsing:
+        return ast.parse(source)
+
+
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -80,7 +89,7 @@ def _module_trees(start: str) -> dict[str, object]:
         spec = _spec(name)
         if name in trees or spec is None or spec.origin is None:
             continue
-        tree = ast.parse(Path(spec.origin).read_bytes())
+        tree = _parse(Path(spec.origin).read_bytes())
         trees[name] = _plain(tree)
         names += [found for found in _imported(tree, spec) if found.split(".")[0] in packages]
     return trees
@@ -201,7 +210,7 @@ class _Facts:
         code = function.__code__
         names = {name for part in _codes(code) for name in part.co_names}  # and of attributes
         try:
-            tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+            tree = _parse(textwrap.dedent(inspect.getsource(function)))
         except (OSError, SyntaxError):  # typed at a prompt, generated, or a part of a line
             source: object = [(part.co_code, repr(_constants(part))) for part in _codes(code)]
         else:

@@ -1,9 +1,12 @@
 """Digests of a method's source."""
 
 import importlib
+import gc
 import linecache
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +14,7 @@ import numpy as np
 import pytest
 
 from pllbench.registry import load_method, method_entries
-from pllbench.source import _packages_with, class_digest, has_changed, source_digest
+from pllbench.source import _packages_with, _parse, class_digest, has_changed, source_digest
 
 METHOD = '''
 """A method."""
@@ -324,3 +327,25 @@ def test_a_module_that_has_changed_is_seen(tmp_path: Path, monkeypatch: pytest.M
     source_digest.cache_clear()  # as in another process
     assert has_changed(cls, digest)
     assert not has_changed(cell_class(CELL), digest)
+
+
+@pytest.fixture
+def switching_threads() -> Iterator[None]:
+    """Other threads go on whenever the garbage collector runs, which it does all the time."""
+
+    def yield_to_others(*_: object) -> None:
+        time.sleep(0)
+
+    thresholds = gc.get_threshold()
+    gc.callbacks.append(yield_to_others)
+    gc.set_threshold(100)
+    yield
+    gc.set_threshold(*thresholds)
+    gc.callbacks.remove(yield_to_others)
+
+
+@pytest.mark.usefixtures("switching_threads")
+def test_threads_may_parse_at_once() -> None:
+    text = f"x = [{'(((1,),),), ' * 300}]"
+    with ThreadPoolExecutor(4) as threads:
+        assert len(list(threads.map(_parse, [text] * 40))) == 40

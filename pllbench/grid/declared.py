@@ -50,7 +50,7 @@ class Declared(StrictModel):
     changed: tuple[str, ...]
 
 
-class Kept(StrictModel):
+class DeclarationFile(StrictModel):
     """Content of the file.
 
     Attributes:
@@ -86,7 +86,7 @@ class Memory:
         with suppress(OSError, ValueError, NotImplementedError):
             self.made_of = source_state(started)
             self.path = Path(cache_from_source(__file__)).with_suffix(".json")
-            kept = Kept.model_validate_json(self.path.read_bytes())
+            kept = DeclarationFile.model_validate_json(self.path.read_bytes())
             if kept.made_of == self.made_of:
                 self.known.update(kept.methods)
                 self.num_kept = len(kept.methods)
@@ -103,7 +103,7 @@ class Memory:
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_suffix(f".{secrets.token_hex(8)}")
         try:
-            content = Kept(made_of=self.made_of, methods=self.known).model_dump_json()
+            content = DeclarationFile(made_of=self.made_of, methods=self.known).model_dump_json()
             temporary.write_text(content, "utf-8")
             temporary.replace(path)
         finally:

@@ -10,7 +10,15 @@ from pathlib import Path
 import pytest
 
 from pllbench.grid import declared as module
-from pllbench.grid.declared import COARSE, Kept, Memory, declared, digest_of, keep, source_state
+from pllbench.grid.declared import (
+    COARSE,
+    DeclarationFile,
+    Memory,
+    declared,
+    digest_of,
+    keep,
+    source_state,
+)
 from pllbench.grid.plan import Selection, plan
 from pllbench.grid.protocol import default_protocol
 from pllbench.registry import given_classes, load_method, method_entries
@@ -57,7 +65,7 @@ def test_runs_are_the_same_from_the_file(file: Path, monkeypatch: pytest.MonkeyP
     names = (*method_entries(), *default_protocol().variants)
     selection = Selection(methods=names, datasets=("digits", "cnae9", "cifar10"), q=(0.3,))
     asked = plan(selection)
-    kept = Kept.model_validate_json(file.read_bytes())
+    kept = DeclarationFile.model_validate_json(file.read_bytes())
     assert len(kept.methods) > len(method_entries())
     start_again()
 
@@ -71,18 +79,18 @@ def test_runs_are_the_same_from_the_file(file: Path, monkeypatch: pytest.MonkeyP
 def test_a_file_of_other_source_does_not_count(file: Path) -> None:
     declared("cc", {}, "")
     keep()
-    kept = Kept.model_validate_json(file.read_bytes())
+    kept = DeclarationFile.model_validate_json(file.read_bytes())
     other = kept.methods | {
         key: entry.model_copy(update={"version": 99}) for key, entry in kept.methods.items()
     }
-    file.write_text(Kept(made_of=state(), methods=other).model_dump_json())
+    file.write_text(DeclarationFile(made_of=state(), methods=other).model_dump_json())
     start_again()
     assert declared("cc", {}, "").version == 99  # so it is read where it counts
-    file.write_text(Kept(made_of="another", methods=other).model_dump_json())
+    file.write_text(DeclarationFile(made_of="another", methods=other).model_dump_json())
     start_again()
     assert declared("cc", {}, "").version == load_method("cc").version
     keep()
-    assert Kept.model_validate_json(file.read_bytes()) == kept
+    assert DeclarationFile.model_validate_json(file.read_bytes()) == kept
 
 
 @pytest.mark.parametrize("content", ["", "{", '{"made_of": 3}'])
@@ -91,7 +99,7 @@ def test_a_damaged_file_does_not_count(content: str, file: Path) -> None:
     file.write_text(content)
     assert declared("cc", {}, "").version == load_method("cc").version
     keep()
-    assert Kept.model_validate_json(file.read_bytes()).made_of == state()
+    assert DeclarationFile.model_validate_json(file.read_bytes()).made_of == state()
 
 
 def make_package(folder: Path, leaf: str = "a = 1") -> Path:
@@ -156,7 +164,7 @@ def test_many_processes_write_at_once(file: Path) -> None:
         for strong in range(number):
             memory.known[f"{number} {strong}"] = known
         memory.write(file, time.time())
-        assert len(Kept.model_validate_json(file.read_bytes()).methods) in range(1, 9)
+        assert len(DeclarationFile.model_validate_json(file.read_bytes()).methods) in range(1, 9)
 
     known = declared("cc", {}, "")
     with ThreadPoolExecutor(8) as pool:
@@ -172,11 +180,11 @@ def test_methods_of_others_and_long_searches_are_not_kept(
         declared(name, {}, "")
     keep()
     cc = f"{method_entries()['cc'].value} {{}}"
-    assert list(Kept.model_validate_json(file.read_bytes()).methods) == [cc]
+    assert list(DeclarationFile.model_validate_json(file.read_bytes()).methods) == [cc]
     monkeypatch.setattr(module, "MOST", 1)
     declared("cc", {"num_strong": 1}, "")
     keep()
-    assert list(Kept.model_validate_json(file.read_bytes()).methods) == [cc]
+    assert list(DeclarationFile.model_validate_json(file.read_bytes()).methods) == [cc]
 
 
 def test_where_nothing_can_be_written_nothing_is_kept(
@@ -237,4 +245,5 @@ def test_a_given_class_is_asked_whatever_is_kept(file: Path) -> None:
         assert declared("cc", {}, "").version == 99
     assert declared("cc", {}, "").version == load_method("cc").version
     keep()
-    assert "99" not in file.read_text()
+    methods = DeclarationFile.model_validate_json(file.read_bytes()).methods
+    assert [entry.version for entry in methods.values()] == [load_method("cc").version]

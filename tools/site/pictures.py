@@ -22,7 +22,7 @@ from pllbench.candidates.processes import Candidates, Labels, TrueLabels, genera
 from pllbench.method import Batch, Method, Problem
 from pllbench.networks import make_network
 from pllbench.registry import load_method
-from pllbench.reports.plots.figure import SETTINGS
+from pllbench.reports.plots.figure import FIGURE_STYLE
 from pllbench.spec import CandidateSpec, Process, TrainSpec
 from tools.site.places import DOCS
 
@@ -195,7 +195,7 @@ def main() -> None:
     """Draw all pictures."""
     FOLDER.mkdir(exist_ok=True)
     for name, draw in PICTURES.items():
-        with mpl.rc_context(SETTINGS):
+        with mpl.rc_context(FIGURE_STYLE):
             draw().savefig(FOLDER / f"{name}.svg", metadata={"Date": None})
 
 

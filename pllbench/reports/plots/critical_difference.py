@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from rich.cells import cell_len
 
-from pllbench.reports.plots.figure import SETTINGS, ShownFigure, wrap
+from pllbench.reports.plots.figure import FIGURE_STYLE, ShownFigure, wrap
 from pllbench.reports.ranks import rank_rows, ranks_title
 from pllbench.reports.statistics import Ranks, cliques
 from pllbench.reports.table import Table
@@ -58,7 +58,7 @@ def plot_ranks(diagrams: Sequence[Diagram]) -> Figure:
     width = _AXIS + 2 * margin
     placed = [_Placed(diagram, int(width * 14)) for diagram in diagrams]
     height = sum(one.height for one in placed)
-    with mpl.rc_context(SETTINGS | {"axes.grid": False}):
+    with mpl.rc_context(FIGURE_STYLE | {"axes.grid": False}):
         figure = ShownFigure(figsize=(width, height))
         y = height
         for one in placed:

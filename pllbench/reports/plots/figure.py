@@ -42,7 +42,7 @@ _SHOWN_BOXES = 10
 """Letters that a note lists."""
 _HANDLE = 9
 """Width of the line beside a legend's label, in letters."""
-SETTINGS: dict[Any, Any] = {
+FIGURE_STYLE: dict[Any, Any] = {
     "font.family": [DEFAULT],
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -135,7 +135,7 @@ def boxes_note(figure: Figure) -> str:
 @contextmanager
 def _drawing() -> Iterator[None]:
     """The settings of all figures; a letter without font is said once, not by matplotlib."""
-    with mpl.rc_context(SETTINGS), warnings.catch_warnings():
+    with mpl.rc_context(FIGURE_STYLE), warnings.catch_warnings():
         warnings.filterwarnings("ignore", MISSING_GLYPH, UserWarning)
         yield
 
@@ -174,7 +174,7 @@ def draw_panels(
     lines = [panels[i : i + across] for i in range(0, len(panels), across)]
     widths = [max(line[i].size[0] for line in lines if i < len(line)) for i in range(across)]
     heights = [max(panel.size[1] for panel in line) for line in lines]
-    with mpl.rc_context(SETTINGS):
+    with mpl.rc_context(FIGURE_STYLE):
         figure = ShownFigure(figsize=(sum(widths), sum(heights)), layout="constrained")
         grid = list(figure.subplots(len(lines), across, squeeze=False, height_ratios=heights).flat)
         drawn: set[str] = set()
