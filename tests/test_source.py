@@ -1,7 +1,7 @@
 """Digests of a method's source."""
 
-import importlib
 import gc
+import importlib
 import linecache
 import sys
 import time
