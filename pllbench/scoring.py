@@ -29,8 +29,8 @@ def covering_rate_scorer(estimator: Any, X: Any, y: Any) -> float:  # noqa: N803
     of_text = [isinstance(labels.tolist()[0], str) for labels in (classes, predicted)]
     if of_text[0] != of_text[1]:
         raise ValueError(
-            f"candidate sets: classes such as {classes[0]!s}, predictions such as {predicted[0]!s}: "
-            f"give sets of labels, or a data frame with a column a class"
+            f"candidate sets: classes such as {classes[0]!s}, predictions such as {predicted[0]!s}"
+            f": give sets of labels, or a data frame with a column a class"
         )
     inside: Candidates = candidates & (predicted[:, None] == classes)
     return float(inside.any(axis=1).mean())

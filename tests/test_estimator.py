@@ -304,7 +304,7 @@ def test_a_feature_that_is_missing_is_named_in_one_line(
     rows = X.astype(object)
     rows[[7, 9], 1] = missing
     line = (
-        r"^X: row 7 \(counted from 0\) has a feature that is NaN or infinite .* \(2 of 120 rows\)$"
+        r"^X: row 7 \(counted from 0\) has a feature that is NaN or infinite .* \(2 of 120 rows.$"
     )
     for call in (lambda: make().fit(rows, SETS), lambda: fitted.predict(rows)):
         with pytest.raises(ValueError, match=line):
