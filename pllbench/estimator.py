@@ -270,10 +270,11 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
     def _rows(self, X: Any, *, reset: bool) -> tuple[Tensor, Kind]:  # noqa: N803
         """Rows as data sets have them, and their kind; what does not fit is refused."""
+        options = {"dtype": None, "ensure_all_finite": False}  # `as_rows` names the row of a NaN
         if len(getattr(X, "shape", ())) > 2:  # images, whose shape the model knows
-            values = check_array(X, dtype=None, allow_nd=True)
+            values = check_array(X, allow_nd=True, **options)
         else:
-            values = validate_data(self, X, reset=reset, dtype=None)
+            values = validate_data(self, X, reset=reset, **options)
         by_shape: Kind = "tabular" if values.ndim == 2 else "image"
         kind = (self.kind or by_shape) if reset else self.kind_
         if kind not in get_args(Kind):

@@ -171,7 +171,12 @@ def tune(
     engine: "str | Engine" = "local",
     device: str = "auto",
     jobs: int | None = None,
+    timeout: float | None = None,
+    address: str | None = None,
+    gpus_per_run: float | None = None,
     noisy_candidates: bool = False,
+    checkpoint_every: int = 10,
+    stale: "StalePolicy" = "refuse",
     progress: "bool | Observer" = True,
     **parts: Unpack[FurtherParts],
 ) -> "Tuned":
@@ -193,7 +198,12 @@ def tune(
         engine: as in `run`.
         device: as in `run`.
         jobs: as in `run`.
+        timeout: as in `run`.
+        address: as in `run`.
+        gpus_per_run: as in `run`.
         noisy_candidates: as in `run`.
+        checkpoint_every: as in `run`.
+        stale: as in `run`, of the records of trials.
         progress: as in `run`; nothing of the test rows is shown.
         **parts: what else says which runs, as in `run`: `q`, `benchmark`, `epochs`, `train`, ...
 
@@ -217,10 +227,13 @@ def tune(
     own = None if spaces is None else Path(spaces)
     everything = {"methods": methods, "datasets": datasets, **parts}
     selection = make_selection(cast("Parts", everything))
-    options = RunOptions(folder, data_folder(data_dir), device, noisy_candidates)
+    options = RunOptions(
+        folder, data_folder(data_dir), device, noisy_candidates, checkpoint_every, stale
+    )
+    where = EngineOptions("", device, jobs, timeout, address, gpus_per_run)
     with placed(selection, datasets, folder) as given:
         wanted = api.tuning_plan(given, asked, name, own)
-        with opened(engine, EngineOptions("", device, jobs)) as executing:
+        with opened(engine, where) as executing:
             options = with_classes(options, given, executing)
             tuned = api.tune(wanted, executing, options, observer)
     if tuned.summary.failed:

@@ -1,12 +1,13 @@
 """The package of a new method: a plug-in that conforms as it is, with its test. Needs no torch."""
 
 import re
+from keyword import iskeyword
 from pathlib import Path
 from string import Template
 
 from pllbench.grid.protocol import default_protocol
 from pllbench.registry import method_entries
-from pllbench.validation import FieldError
+from pllbench.validation import FieldError, folder_name_problem
 
 _TAKEN = ("batch", "hparams", "method", "problem", "step", "tensor")
 """Names whose class would be called as one that its module imports."""
@@ -125,7 +126,7 @@ def write_plugin(name: str, directory: Path) -> Path:
     """
     _require_name(name)
     dashed, module = name.replace("_", "-"), f"pll_{name}"
-    cls = "".join(part[:1].upper() + part[1:] for part in name.split("_"))
+    cls = _class_name(name)
     folder = directory / f"pll-{dashed}"
     if folder.exists():
         raise FieldError("directory", "is there already: name another one", folder)
@@ -142,13 +143,22 @@ def write_plugin(name: str, directory: Path) -> Path:
     return folder
 
 
+def _class_name(name: str) -> str:
+    """What the class of a method is called."""
+    return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
+
+
 def _require_name(name: str) -> None:
     """Raise ValueError if no new method can have this name."""
     if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name) or len(name) > 60:
         form = "small letters, digits and single '_' between them, a letter first, at most 60"
         raise ValueError(f"method {name[:80]!r}: its name must be {form}")
+    if problem := folder_name_problem(name):
+        raise ValueError(f"method {name!r}: {problem}")
     if name in _TAKEN:
         raise ValueError(f"method {name!r}: its class would be called as one of pllbench's")
+    if iskeyword(_class_name(name)):
+        raise ValueError(f"method {name!r}: its class would be called as a word of Python")
     protocol = default_protocol()
     if name in method_entries() or name in protocol.variants:
         raise ValueError(f"method {name!r}: is there already: choose another name")

@@ -141,7 +141,9 @@ def test_curves_are_one_long_table(tmp_path: Path) -> None:
 
 
 def test_nothing_has_empty_frames(tmp_path: Path) -> None:
-    assert api.load(tmp_path).frame().empty
+    frame = api.load(tmp_path).frame()
+    assert len(frame) == 0
+    assert list(frame.columns) == list(RunRow.model_fields)
     assert list(api.load(tmp_path).curves().columns) == ["run_id", "epoch", "quantity", "value"]
 
 

@@ -172,6 +172,15 @@ def test_the_covering_rate_needs_no_true_labels(fitted: PartialLabelClassifier) 
     assert covering_rate_scorer(named, X, pd.DataFrame(SETS * 1, columns=NAMES)) == share
 
 
+def test_the_covering_rate_of_other_names_of_the_classes_is_refused(
+    fitted: PartialLabelClassifier,
+) -> None:
+    with pytest.raises(ValueError, match="classes such as 0, predictions such as ant"):
+        covering_rate_scorer(make().fit(X, NAMED), X, csr_array(SETS * 1))
+    with pytest.raises(ValueError, match="classes such as ant, predictions such as 0"):
+        covering_rate_scorer(fitted, X, NAMED)
+
+
 @pytest.mark.parametrize(
     "sets", [SETS * 1, NAMED, csr_array(SETS * 1)], ids=["matrix", "sets", "sparse"]
 )
@@ -286,6 +295,26 @@ def test_other_forms_of_rows_are_refused() -> None:
     dates = np.full((NUM_ROWS, 2), np.datetime64("2001-02-03"))
     with pytest.raises(ValueError, match=r"^X: dates and durations are no features: give numbers$"):
         make().fit(dates, SETS)
+
+
+@pytest.mark.parametrize("missing", [np.nan, np.inf, None])
+def test_a_feature_that_is_missing_is_named_in_one_line(
+    missing: float | None, fitted: PartialLabelClassifier
+) -> None:
+    rows = X.astype(object)
+    rows[[7, 9], 1] = missing
+    line = (
+        r"^X: row 7 \(counted from 0\) has a feature that is NaN or infinite .* \(2 of 120 rows.$"
+    )
+    for call in (lambda: make().fit(rows, SETS), lambda: fitted.predict(rows)):
+        with pytest.raises(ValueError, match=line):
+            call()
+
+
+def test_what_a_grid_refuses_before_its_runs_is_refused() -> None:
+    images = rng.integers(0, 256, (60, 4, 9, 3)).astype(np.uint8)
+    with pytest.raises(ValueError, match=r"^images of 4 x 9 pixels are too small for views: each"):
+        make("cc", network="linear").fit(images, SETS[:60])
 
 
 def test_rows_without_sets_and_sets_without_rows_are_refused(

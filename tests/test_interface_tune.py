@@ -1,5 +1,6 @@
 """`pllbench.tune`: the same studies as the command's, from plain values, classes and arrays."""
 
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,9 @@ import pandas as pd
 import pytest
 
 import pllbench
+from pllbench.cli.selection import with_selection
+from pllbench.cli.tune import tune as command_tune
+from pllbench.grid.request import FurtherParts
 from pllbench.runner.progress import Observer
 from pllbench.tuning.tune import Tuned
 from pllbench.validation import FieldError
@@ -114,6 +118,16 @@ def test_a_benchmark_names_the_study_and_says_what_it_gives(tmp_path: Path) -> N
     assert tuned.choices[0].budget.halving == 1
 
 
+def test_every_option_of_the_command_is_an_argument() -> None:
+    """But for --dry-run and --output, which show and write."""
+    other_names = {"set_": "hparams", "view": "views", "prune": "pruning"}
+    command_options = signature(with_selection(command_tune)).parameters
+    options = {other_names.get(name, name) for name in command_options}
+    arguments = {*signature(pllbench.tune).parameters, *FurtherParts.__annotations__} - {"parts"}
+    assert options - arguments == {"dry_run", "output"}
+    assert arguments - options == {"progress"}
+
+
 def test_wrong_requests_name_the_argument(tmp_path: Path) -> None:
     for asked, message in (
         ({"trials": 0}, "trials 0: Input should be greater than or equal to 1"),
@@ -121,6 +135,11 @@ def test_wrong_requests_name_the_argument(tmp_path: Path) -> None:
         ({"criterion": "accuracy"}, "criterion accuracy: Input should be 'covering_rate' or"),
         ({"holdout": 1.0}, r"holdout 1\.0: Input should be less than 1"),
         ({"study": "a/b"}, "study a/b: its name must be letters"),
+        ({"stale": "kep"}, r"stale kep: did you mean keep\?"),
+        ({"checkpoint_every": 0}, "checkpoint_every 0: must be a whole number"),
+        ({"timeout": 5}, "timeout: not with engine inline"),
+        ({"address": "auto"}, "address: only with engine ray"),
+        ({"gpus_per_run": 0.5}, "gpus_per_run: only with engine ray"),
     ):
         with pytest.raises(FieldError, match=message):
             tune_here("cc", "digits", results=tmp_path, **asked)

@@ -67,6 +67,8 @@ def test_it_installs_and_its_own_test_passes(tmp_path: Path) -> None:
         ("a/b", "its name must be small letters"),
         ("ä", "its name must be small letters"),
         ("x" * 61, "its name must be small letters"),
+        ("con", "its name is that of a device on some systems"),
+        ("none", "its class would be called as a word of Python"),
         ("step", "its class would be called as one of pllbench's"),
         ("cc", "is there already: choose another name"),
         ("mine", "is there already: name another one"),

@@ -62,7 +62,8 @@ def rows_to_predict(path: Path, classifier: "PartialLabelClassifier") -> Any:
     """
     from pllbench.data.readers.custom import read_rows
 
-    rows, columns = read_rows(path, classifier.kind_)
+    wanted = getattr(classifier, "feature_names_in_", None)
+    rows, columns = read_rows(path, classifier.kind_, wanted)
     return known_columns(rows, columns, classifier, path)
 
 

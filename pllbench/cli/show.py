@@ -102,9 +102,8 @@ def _show_stored(found: "StoredRun") -> None:
         console.write(f"another outcome: {other}\n")
     _show_section("spec", _spec_facts(record.spec))
     _show_section("result", dict(_result_facts(record)))
-    if found.class_accuracy:
-        shares = found.class_accuracy.items()
-        known = {name: f"{share:.2%}" for name, share in shares if share is not None}
+    shares = found.class_accuracy.items()
+    if known := {name: f"{share:.2%}" for name, share in shares if share is not None}:
         _show_section("test accuracy by class, last epoch", known)
     provenance = record.provenance.model_dump(mode="json")
     _show_section("provenance", {key: value for key, value in provenance.items() if value})

@@ -12,7 +12,7 @@ import io
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,9 +36,11 @@ class FrameColumns:
 
     Attributes:
         names: all of them, in their order.
+        wanted: the features that are read; None for all.
     """
 
     names: tuple[str, ...]
+    wanted: frozenset[str] | None = None
 
     @property
     def indicators(self) -> tuple[str, ...]:
@@ -49,7 +51,8 @@ class FrameColumns:
     def features(self) -> tuple[str, ...]:
         """Those that hold features."""
         others = {TRUE_LABEL, CANDIDATE_SET, *self.indicators}
-        return tuple(name for name in self.names if name not in others)
+        found = (name for name in self.names if name not in others)
+        return tuple(name for name in found if self.wanted is None or name in self.wanted)
 
     @property
     def labelled(self) -> bool:
@@ -100,8 +103,12 @@ def frame_columns(path: Path) -> FrameColumns:
     return _known(path, next(_csv_rows(path), (0, []))[1])
 
 
-def read_frame(path: Path) -> Frame:
-    """All cells of a table.
+def read_frame(path: Path, wanted: Sequence[str] | None = None) -> Frame:
+    """The cells of a table.
+
+    Args:
+        path: its file.
+        wanted: the features to be read, other ones may hold anything; None for all.
 
     Raises:
         ValueError: as `frame_columns`; or a row has too few or too many cells, a feature is no
@@ -109,7 +116,11 @@ def read_frame(path: Path) -> Frame:
     """
     import numpy as np  # planning, which needs the names of columns alone, does without
 
-    frame = _read_parquet(path) if path.suffix == ".parquet" else _read_csv(path)
+    columns = frame_columns(path)
+    if wanted is not None:
+        columns = replace(columns, wanted=frozenset(wanted))
+    read = _read_parquet if path.suffix == ".parquet" else _read_csv
+    frame = read(path, columns)
     if not len(frame.x):
         raise ValueError(f"{path}: no rows below the names of its columns")
     with np.errstate(over="ignore"):
@@ -160,10 +171,9 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
         raise ValueError(f"{path}: line {reader.line_num}: {error}") from error
 
 
-def _read_csv(path: Path) -> Frame:
+def _read_csv(path: Path, columns: FrameColumns) -> Frame:
     import numpy as np
 
-    columns = frame_columns(path)
     features = [columns.names.index(name) for name in columns.features]
     others = {name: i for i, name in enumerate(columns.names) if name not in columns.features}
     numbers, lines = array("d"), list[int]()
@@ -187,7 +197,7 @@ def _read_csv(path: Path) -> Frame:
         for name, i in others.items():
             texts[name].append(cells[i].strip())
         lines.append(line)
-    x = np.frombuffer(numbers, np.float64).reshape(-1, len(features))
+    x = np.frombuffer(numbers, np.float64).reshape(len(lines), len(features))
     return Frame(path, columns, x, texts, lines)
 
 
@@ -224,10 +234,9 @@ def _opened_parquet(path: Path) -> Iterator[Any]:
         raise ValueError(f"{path}: not a Parquet file, or cut off ({reason})") from error
 
 
-def _read_parquet(path: Path) -> Frame:
+def _read_parquet(path: Path, columns: FrameColumns) -> Frame:
     import numpy as np
 
-    columns = frame_columns(path)
     others = [name for name in columns.names if name not in columns.features]
     with _opened_parquet(path) as file:
         table = file.read().rename_columns(list(columns.names))

@@ -14,7 +14,7 @@ from pllbench.results.curves import Curves, long_form, num_epochs, read_curves
 from pllbench.results.filter import Filter, is_planned, planned_runs
 from pllbench.results.kept import Kept, kept_path, kinds_to_keep
 from pllbench.results.records import Record
-from pllbench.results.rows import run_rows
+from pllbench.results.rows import RunRow, run_rows
 from pllbench.results.summary import GridSummary
 
 if TYPE_CHECKING:
@@ -180,9 +180,10 @@ class SelectedRuns:
         """
         from pandas import DataFrame
 
-        frame = DataFrame(run_rows(self.finished, self.protocol))
+        rows = run_rows(self.finished, self.protocol)
+        frame = DataFrame(rows, columns=None if rows else list(RunRow.model_fields))
         order = ["dataset", "candidates", "q", "label", "seed"]
-        return frame.sort_values(order, ignore_index=True) if len(frame) else frame
+        return frame.sort_values(order, ignore_index=True)
 
     def curves(self) -> "DataFrame":
         """A row for each value of an epoch: `run_id`, `epoch`, `quantity` and `value`.

@@ -60,12 +60,15 @@ def runs_again(
         own_data: custom data that the runs may be of.
 
     Raises:
-        FieldError: their data are not here.
+        FieldError: their data are not here; or the path of a record leads to another folder than
+            that of the results, into which the run would go.
         ValueError: there is no such run, or nothing here can do it as it was done.
     """
     planned: dict[str, PlannedRun] = {}
     for text in runs:
         found = find_run(text, [options.results])
+        if not found.path.resolve().is_relative_to(options.results.resolve()):
+            raise FieldError("results", f"{text} is in another folder: name that", options.results)
         record = found.record if isinstance(found, StoredRun) else None
         spec = found.record.spec if isinstance(found, StoredRun) else found.spec
         if spec is None:

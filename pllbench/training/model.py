@@ -24,7 +24,7 @@ from pllbench.results.curves import Curves
 from pllbench.spec import CORE_VERSION, Kind, RunSpec
 from pllbench.training.checkpoints import sealed, unsealed
 from pllbench.training.evaluation import predictions
-from pllbench.training.task import Task, make_task
+from pllbench.training.task import Task, make_task, require_fit
 from pllbench.training.trainer import Progress, build_method, train
 from pllbench.validation import FieldError, one_line
 from pllbench.views.roles import Views
@@ -91,11 +91,13 @@ def fit_model(
 
     Raises:
         FieldError: `stop_after` is no number of its epochs.
+        ValueError: the settings do not fit the data, as a grid refuses them before its runs.
     """
     if stop_after is not None and not (
         isinstance(stop_after, int) and 1 <= stop_after <= spec.train.epochs
     ):
         raise FieldError("stop_after", f"must be from 1 to {spec.train.epochs}", stop_after)
+    require_fit(spec, dataset, noisy=True)
     task, cls = make_task(spec, dataset, device, noisy=True), load_method(spec.method)
     outcome = train(spec, cls, task, on_epoch=on_epoch, stop_after=stop_after)
     confidence = _confidence(outcome.method, task)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from pllbench import PartialLabelClassifier
@@ -215,6 +216,23 @@ def test_a_kept_model_of_a_table_finds_its_columns(wild: Path, tmp_path: Path) -
     (tmp_path / "new.csv").write_text("weight,wing\n0,1\n3,3\n")
     rows = table(pllbench("predict", model, tmp_path / "new.csv"))
     assert [row["label"] for row in rows] == ["finch", "wren"]
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_columns_that_the_model_does_not_know_may_hold_anything(
+    wild: Path, tmp_path: Path, form: str
+) -> None:
+    frame = pd.DataFrame({"ring": ["A7", None], "weight": [0, 3], "hue": [1e300, 0], "wing": 1})
+    path = tmp_path / f"new.{form}"
+    if form == "csv":
+        frame.to_csv(path, index=False)
+    else:
+        pytest.importorskip("pyarrow", reason="writes Parquet")
+        frame.to_parquet(path)
+    frame[["wing", "weight"]].to_csv(tmp_path / "known.csv", index=False)
+    expected = pllbench("predict", wild / "wild.model", tmp_path / "known.csv").out
+    assert expected.count("\n") == 3
+    assert pllbench("predict", wild / "wild.model", path).out == expected
 
 
 @pytest.mark.parametrize(

@@ -125,6 +125,15 @@ def test_runs_that_nothing_here_can_repeat_are_refused(results: Path, tmp_path: 
     assert contents(results) == before
 
 
+def test_a_record_of_another_folder_is_not_done_into_this_one(
+    results: Path, tmp_path: Path
+) -> None:
+    path, _ = first(results)
+    line = refused("rerun", path, "--results", tmp_path / "others")
+    assert line == f"--results {tmp_path / 'others'}: {path} is in another folder: name that"
+    assert not (tmp_path / "others").exists()
+
+
 def test_wrong_requests_are_refused(results: Path) -> None:
     _, spec = first(results)
     arguments = ("--results", results)

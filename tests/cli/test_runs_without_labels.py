@@ -100,6 +100,19 @@ def test_one_run_is_shown_and_exported_with_its_criteria(birds: Path) -> None:
     assert float(rows[record.run_id]["covering_rate_last10"]) == rate
 
 
+def test_kept_predictions_without_test_rows_show_no_empty_section(
+    birds: Path, tmp_path: Path
+) -> None:
+    for name, shown in (("birds", False), ("known", True)):
+        words = ("--methods", "cc", "--seeds", 1, "--epochs", 1, "--jobs", 1)
+        where = ("--datasets", birds / f"{name}.npz", "--results", tmp_path / name)
+        assert pllbench("run", *words, *where, "--keep", "predictions").code == 0
+        [record] = read_records(tmp_path / name)[0]
+        answer = pllbench("show", record.run_id, "--results", tmp_path / name)
+        assert answer.code == 0
+        assert ("test accuracy by class" in answer.out) is shown
+
+
 def test_settings_are_tuned_without_true_labels(birds: Path, tmp_path: Path) -> None:
     grid = ("--methods", "cc", "--datasets", birds / "birds.npz", "--epochs", "3")
     study = ("--trials", "3", "--jobs", "1", "--results", tmp_path / "tuned")

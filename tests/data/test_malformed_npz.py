@@ -21,7 +21,7 @@ SETS = np.ones((40, 4), dtype=np.uint8)
         ({"y": Y - 1}, "row 0 (counted from 0) has a label outside 0..2"),
         ({"y": Y.astype(np.uint8), "num_classes": 300}, "uint8 labels cannot hold 300 classes"),
         ({"y": Y + 0.5}, "fractional label"),
-        ({"y": np.where(Y == 2, np.nan, Y)}, "row 2 (counted from 0) has a fractional label"),
+        ({"y": np.where(Y == 2, np.nan, Y)}, "row 2 (counted from 0) has no label: it is NaN"),
         ({"y": np.where(Y == 2, np.inf, Y)}, "row 2 (counted from 0) has a fractional label"),
         ({"y": Y[:30]}, "`x` has 40 rows, `y` has 30"),
         ({"y": Y[:0]}, "labels must be one number a row"),

@@ -47,7 +47,7 @@ def test_labels_keep_their_values_as_int64() -> None:
         (np.array([0, 3, 10]), r"row 2 \(counted from 0\) has a label outside 0\.\.9"),
         (np.array([0, -1, 3]), r"row 1 \(counted from 0\) has a label outside 0\.\.9"),
         (np.array([0, 0.5]), "row 1 .* fractional label"),
-        (np.array([np.nan, 0]), "row 0 .* fractional label"),
+        (np.array([np.nan, 0]), "row 0 .* has no label: it is NaN"),
         (np.array([0, np.inf]), "row 1 .* fractional label"),
         (np.array(["0", "1"]), "whole numbers"),
         (np.zeros((3, 1), dtype=int), r"shape \(3, 1\)"),

@@ -121,6 +121,7 @@ def check_labels(y: npt.ArrayLike, num_classes: int, where: str) -> npt.NDArray[
         )
     if labels.dtype.kind not in "iuf":
         raise ValueError(f"{where}: labels must be whole numbers, got {labels.dtype}")
+    raise_for_rows(np.isnan(labels), where, "has no label: it is NaN")
     raise_for_rows(
         ~np.isfinite(labels) | (labels != np.floor(labels)), where, "has a fractional label"
     )

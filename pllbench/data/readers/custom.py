@@ -1,6 +1,6 @@
 """Custom data sets, in the forms that `pllbench.data.custom` describes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -73,8 +73,15 @@ def read_npz(info: DatasetInfo, path: Path) -> Dataset:
     return replace(dataset, votes=votes_of(dataset, *annotated)) if annotated else dataset
 
 
-def read_rows(path: Path, kind: Kind) -> tuple[Array, tuple[str, ...] | None]:
+def read_rows(
+    path: Path, kind: Kind, wanted: Sequence[str] | None = None
+) -> tuple[Array, tuple[str, ...] | None]:
     """The rows of a file alone, [N, ...], and the names of their columns, where they have any.
+
+    Args:
+        path: the file.
+        kind: of the data.
+        wanted: names of the columns to be read; None for all.
 
     Raises:
         ValueError: no such file, or no rows of this kind in it.
@@ -83,7 +90,7 @@ def read_rows(path: Path, kind: Kind) -> tuple[Array, tuple[str, ...] | None]:
         raise ValueError(f"{path}: no such file")
     columns, where = None, f"{path}: `x`"
     if path.suffix in FRAME_SUFFIXES:
-        frame = read_frame(path)
+        frame = read_frame(path, wanted)
         values, columns, where = frame.x, frame.columns.features, str(path)
     elif path.suffix == ".npz":
         arrays = load_npz(path)
