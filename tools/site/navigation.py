@@ -24,6 +24,8 @@ _RESULTS = (
     ("Reproduction of published tables", "results/REPRODUCTION.md"),
     ("Tabular data", "results/tables/tabular.md"),
     ("Ablations on tabular data", "results/tables/tabular_ablations.md"),
+    ("Noisy candidate sets", "results/tables/noisy_tabular.md"),
+    ("Long-tailed digits", "results/tables/long_tailed_digits.md"),
     ("Speed and memory", "results/speed.md"),
     ("Killed and resumed", "results/kills.md"),
     ("Searches killed and resumed", "results/kills_tuning.md"),
