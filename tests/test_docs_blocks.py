@@ -96,7 +96,8 @@ NOT_HERE = {
     # a GPU
     "pllbench run --methods asyco,dpll --datasets cifar10 --q 0.7 --seeds 0,",
     "pytest -m gpu",
-    "python tools/speed.py --device cuda --bf16 --json",
+    "python -m tools.gpu --data-dir data --output gpu.jsonl",
+    "python -m tools.speed --device cuda --bf16 --json",
     # a study that is not committed yet
     "python tools/criteria.py tuned_tabular",
     # what the gate executes, or a cluster

@@ -19,7 +19,7 @@ _PYTHON = (
     *("python", "method", "testing", "registry", "api", "estimator", "grid", "spec", "data"),
     *("candidates", "networks"),
 )
-_CONCEPTS = ("protocol", "runs", "tuning", "results", "SCALING", "architecture")
+_CONCEPTS = ("protocol", "runs", "tuning", "results", "speed", "SCALING", "architecture")
 _RESULTS = (
     ("Reproduction of published tables", "results/REPRODUCTION.md"),
     ("Tabular data", "results/tables/tabular.md"),
