@@ -106,9 +106,11 @@ class Engine(ABC):
         stopping: whether it was asked to stop.
         tell: called with what happens between the events of `run`, where jobs are executed there.
         in_process: whether jobs are executed in this process.
+        elsewhere: whether jobs are executed on other machines, with devices of their own.
     """
 
     in_process: ClassVar[bool] = False
+    elsewhere: ClassVar[bool] = False
 
     def __init__(self, timeout: float | None = None) -> None:
         self.timeout = timeout
