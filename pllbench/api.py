@@ -185,7 +185,7 @@ def export(found: Results, form: "RowFormat") -> bytes:
     from pllbench.results.export import rows_as
     from pllbench.results.rows import run_rows
 
-    return rows_as(form, run_rows(found.finished, found.protocol))
+    return rows_as(form, run_rows(found.finished, found.protocol, found.equal_sources))
 
 
 def new_method(name: str, directory: Path = Path()) -> Path:

@@ -113,9 +113,9 @@ def registered_name(cls: type) -> str | None:
 
 
 def is_built_in(name: str) -> bool:
-    """Whether the registered method `name` comes with the suite."""
-    dist = method_entries()[name].dist
-    return dist is not None and dist.name == "pllbench"
+    """Whether `name` is that of a method that comes with the suite."""
+    entry = method_entries().get(name)
+    return entry is not None and entry.dist is not None and entry.dist.name == "pllbench"
 
 
 def unknown_method(name: str, known: Iterable[str]) -> str:

@@ -102,7 +102,7 @@ def _packages_with(package: str) -> frozenset[str]:
     Where it is installed they are those of its distributions, else those in the same folder. The
     suite is never among them: its own version speaks for it.
     """
-    spec = find_spec(package)
+    spec = _spec(package)
     if spec is None or spec.origin is None:
         return frozenset({package})
     path = Path(spec.origin)

@@ -60,6 +60,11 @@ class OutOfMemory(Misbehaving):
         raise MemoryError
 
 
+class Interrupting(Misbehaving):
+    def go_wrong(self) -> None:
+        raise KeyboardInterrupt
+
+
 class EndOfFile(Misbehaving):
     def go_wrong(self) -> None:
         raise EOFError("a cache of the method was cut off")
@@ -116,6 +121,29 @@ class Starting(Misbehaving):
 
     def go_on(self) -> None:
         time.sleep(60)
+
+
+LEAVING = """
+import subprocess
+print(subprocess.Popen(["sleep", "600"], stdout=subprocess.DEVNULL).pid)
+"""
+"""A process that starts another one, says which, and ends."""
+
+
+class StartingApart(Starting):
+    """What it starts leaves the worker's group, and its own parent ends."""
+
+    def go_wrong(self) -> None:
+        starter = [sys.executable, "-c", LEAVING]
+        output = subprocess.run(starter, check=True, start_new_session=True, stdout=subprocess.PIPE)
+        leave_pid(int(output.stdout))
+        leave_pid(subprocess.Popen(["sleep", "600"], start_new_session=True).pid)
+        self.go_on()
+
+
+class StartingApartAndExiting(StartingApart):
+    def go_on(self) -> None:
+        sys.exit(3)
 
 
 class StartingAndExiting(Starting):

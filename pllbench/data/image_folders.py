@@ -31,9 +31,9 @@ def list_images(path: Path) -> tuple[list[str], list[list[tuple[Path, int]]]]:
 
     Raises:
         ValueError: fewer than two classes, a class without images, an image of another format, a
-            part without classes, folders within that of a class, or further folders beside `train`
-            and `test`; or classes of one name, but for the code of its accents, or in another case
-            in the other part.
+            part without classes, folders within that of a class, a class in `test` alone, or
+            further folders beside `train` and `test`; or classes of one name, but for the code of
+            its accents, or in another case in the other part.
     """
     parts = fixed_parts(path)
     if further := [folder.name for folder in _folders(path) if parts and folder not in parts]:
@@ -49,7 +49,13 @@ def list_images(path: Path) -> tuple[list[str], list[list[tuple[Path, int]]]]:
     for part, inside in zip(parts, folders, strict=True):
         if not inside:
             raise ValueError(f"{part}: must hold one folder for each class, found none")
-    _require_distinct(path, [{folder.name for folder in part} for part in folders])
+    names = [{folder.name for folder in part} for part in folders]
+    _require_distinct(path, names)
+    if untrained := sorted(names[-1] - names[0]):
+        raise ValueError(
+            f"{parts[-1] / untrained[0]}: a class without images in `{parts[0].name}`: nothing "
+            f"could learn it; add some, or remove the folder"
+        )
     listed = [
         [(file, classes.index(folder.name)) for folder in part for file in _images_in(folder, path)]
         for part in folders

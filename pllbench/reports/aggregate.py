@@ -2,7 +2,8 @@
 
 A row is a method or variant plus every difference from the protocol; a column is data set, process
 with its options, and q; a cell is the runs that differ in the seed alone. Nothing else is ever
-averaged: not even runs of one cell, where a declared default or the files of the data have changed.
+averaged: not even runs of one cell, where a declared default, the source of a plug-in or the files
+of the data have changed.
 """
 
 from collections import defaultdict
@@ -64,7 +65,7 @@ def build_metric_table(
     """
     runs = {record.run_id: record for record in records}
     groups = recorded_groups(runs, protocol) if planned is None else planned_groups(runs, planned)
-    groups = split_by_origin(groups, planned or ())
+    groups = split_by_origin(groups, planned or (), shown.equal)
     pairs = _shown_metrics(groups, shown)
     _require_values(pairs, shown)
     values = [(*pair, pair[0].values(shown.select, pair[1])) for pair in pairs]

@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pllbench.reports.groups import RunGroup
 from pllbench.reports.table import Block, Cell, dataset_title
 from pllbench.results.metrics import CRITERIA, DEFAULT_METRIC, METRICS, Metric, printed_metric
 from pllbench.results.model_selection import DEFAULT_RULE, RULES, Select
+from pllbench.results.sources import Groups
 
 _NO_HOLDOUT = "no hold-out"
 """Note of a cell whose runs have no value, since they hold out no training rows."""
@@ -37,11 +38,13 @@ class Shown:
         metrics: of what; each has a column of its own.
         mixed_budgets: rank rows together whose settings were searched with different budgets, or
             not at all.
+        equal: sources of methods that were shown to give the same numbers: their runs are averaged.
     """
 
     select: Select = DEFAULT_RULE
     metrics: tuple[Metric, ...] = (DEFAULT_METRIC,)
     mixed_budgets: bool = False
+    equal: Groups = field(default_factory=dict)
 
 
 def usual_number(cells: Iterable[tuple[int | None, int]]) -> int:

@@ -12,6 +12,7 @@ from pllbench.results.metrics import Metric
 from pllbench.results.model_selection import Select
 from pllbench.results.origins import Origins
 from pllbench.results.records import Record
+from pllbench.results.sources import Groups
 from pllbench.spec import CORE_VERSION, RunSpec
 
 
@@ -121,10 +122,18 @@ def _distinguish(groups: Sequence[RunGroup]) -> None:
         group.label = label
 
 
-def split_by_origin(groups: Sequence[RunGroup], planned: Sequence[PlannedRun]) -> list[RunGroup]:
-    """Runs of other defaults than the rest, or of other files, in groups of their own."""
+def split_by_origin(
+    groups: Sequence[RunGroup], planned: Sequence[PlannedRun], equal: Groups
+) -> list[RunGroup]:
+    """Runs of other defaults, sources or files than the rest, in groups of their own.
+
+    Args:
+        groups: cells.
+        planned: the runs that are asked for.
+        equal: sources that were shown to give the same numbers.
+    """
     shown = [record for group in groups for record in group.records.values()]
-    origins = Origins(shown, (run.spec for run in planned))
+    origins = Origins(shown, (run.spec for run in planned), equal)
     parts: list[RunGroup] = []
     for group in groups:
         found: dict[str, dict[int, Record]] = defaultdict(dict)

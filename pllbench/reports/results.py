@@ -103,7 +103,8 @@ class Results(SelectedRuns):
                 if name not in known:
                     raise FieldError(field, did_you_mean(name, known), name)
         self._require_runs()
-        benchmark, shown = self.selection.benchmark, Shown(select, tuple(metrics), mixed_budgets)
+        benchmark = self.selection.benchmark
+        shown = Shown(select, tuple(metrics), mixed_budgets, self.equal_sources)
         return build_metric_table(self.records, self.protocol, shown, self.planned, benchmark)
 
     def _require_runs(self) -> None:
@@ -171,7 +172,7 @@ class Results(SelectedRuns):
             if self.planned is None
             else planned_groups(runs, self.planned)
         )
-        groups = split_by_origin(groups, self.planned or ())
+        groups = split_by_origin(groups, self.planned or (), self.equal_sources)
         return ReportView(report_choices(choose_methods(groups, self.columns(), criterion)))
 
     def worth_of_tuning(
@@ -254,7 +255,8 @@ class Results(SelectedRuns):
         """The table of the metrics of long-tailed runs; None where no run has them."""
         runs = [run for run in self.finished if run.spec.imbalance != 1]
         planned = [run for run in self.planned or () if run.spec.imbalance != 1] or None
-        shown, benchmark = Shown(select, CLASS_METRICS), self.selection.benchmark
+        shown = Shown(select, CLASS_METRICS, equal=self.equal_sources)
+        benchmark = self.selection.benchmark
         try:
             return build_metric_table(runs, self.protocol, shown, planned, benchmark)
         except FieldError:

@@ -83,6 +83,14 @@ class AnnotatorFacts(StrictModel):
 
     run_id: str
     """Identity of its run."""
+    method: str | None = None
+    """Its method; None, as what follows, in records that are older than these fields."""
+    version: int | None = None
+    """Version of the method's numbers."""
+    hparams: dict[str, JsonValue] | None = None
+    """Hyperparameters of the method."""
+    method_source: str | None = None
+    """Digest of the method's source."""
     train_accuracy: Share
     """Share of the training rows that it labels right, as a fraction."""
     test_accuracy: Share
@@ -263,10 +271,17 @@ def changed_settings(stored: RunSpec, spec: RunSpec) -> dict[str, tuple[JsonValu
     They are those whose declared default has changed. One that `stored` lacks is newer than it and
     counts as its default; one that `spec` lacks is None there.
     """
+    return changed_values(stored.hparams, spec.hparams)
+
+
+def changed_values(
+    stored: Mapping[str, JsonValue], now: Mapping[str, JsonValue]
+) -> dict[str, tuple[JsonValue, JsonValue]]:
+    """As `changed_settings`, of hyperparameters."""
     return {
-        key: (value, spec.hparams.get(key))
-        for key, value in stored.hparams.items()
-        if key not in spec.hparams or value != spec.hparams[key]
+        key: (value, now.get(key))
+        for key, value in stored.items()
+        if key not in now or value != now[key]
     }
 
 

@@ -8,6 +8,7 @@ from pllbench.grid.protocol import Protocol
 from pllbench.results.model_selection import RULES
 from pllbench.results.origins import Origins, made_on
 from pllbench.results.records import Record
+from pllbench.results.sources import Groups
 from pllbench.validation import StrictModel
 
 Value = str | int | float | None
@@ -94,7 +95,9 @@ class RunRow(StrictModel):
     """Version of the framework's numbers."""
 
 
-def run_rows(records: Sequence[Record], protocol: Protocol) -> list[dict[str, Value]]:
+def run_rows(
+    records: Sequence[Record], protocol: Protocol, equal: Groups | None = None
+) -> list[dict[str, Value]]:
     """One row a run, in the order of `records`, all with the same columns in the same order.
 
     The columns are those of `RunRow`; then, where any of the runs has them, accuracies of
@@ -105,8 +108,9 @@ def run_rows(records: Sequence[Record], protocol: Protocol) -> list[dict[str, Va
     Args:
         records: finished runs.
         protocol: rows are labelled with what differs from it.
+        equal: sources of methods that were shown to give the same numbers.
     """
-    origins, labels = Origins(records), dict[str, RowLabel]()
+    origins, labels = Origins(records, equal=equal), dict[str, RowLabel]()
     fixed: list[RunRow] = []
     for record in records:
         cell = record.spec.cell

@@ -15,6 +15,7 @@ from pllbench.results.filter import Filter, is_planned, planned_runs
 from pllbench.results.kept import Kept, kept_path, kinds_to_keep
 from pllbench.results.records import Record
 from pllbench.results.rows import RunRow, run_rows
+from pllbench.results.sources import Groups, union_of_sources
 from pllbench.results.summary import GridSummary
 
 if TYPE_CHECKING:
@@ -118,6 +119,11 @@ class SelectedRuns:
         variants = known_variants(self.selection)
         return self.selection.protocol.model_copy(update={"variants": variants})
 
+    @cached_property
+    def equal_sources(self) -> Groups:
+        """What the folders know of sources that give the same numbers."""
+        return union_of_sources(self.folders)
+
     @property
     def finished(self) -> list[Record]:
         """The records of the selected runs."""
@@ -180,7 +186,7 @@ class SelectedRuns:
         """
         from pandas import DataFrame
 
-        rows = run_rows(self.finished, self.protocol)
+        rows = run_rows(self.finished, self.protocol, self.equal_sources)
         frame = DataFrame(rows, columns=None if rows else list(RunRow.model_fields))
         order = ["dataset", "candidates", "q", "label", "seed"]
         return frame.sort_values(order, ignore_index=True)

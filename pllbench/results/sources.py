@@ -24,13 +24,12 @@ def equal_sources(results: Path, method: str, version: int, source: str) -> set[
     Raises:
         ValueError: the file is damaged; it is named.
     """
-    return {source}.union(
-        *(
-            group
-            for group in _read(results).get(method, {}).get(str(version), [])
-            if source in group
-        )
-    )
+    return _group_of(_read(results), method, version, source)
+
+
+def representative(groups: Groups, method: str, version: int, source: str) -> str:
+    """The first digest, in their order, of the sources that give the numbers of `source`."""
+    return min(_group_of(groups, method, version, source))
 
 
 def join_sources(results: Path, method: str, version: int, one: str, other: str) -> None:
@@ -68,6 +67,11 @@ def write_sources(results: Path, groups: Groups) -> None:
     """Store groups of equal sources, in the place of those that are there."""
     text = json.dumps(groups, indent=1, sort_keys=True)
     write_atomic(_path(results), text.encode() + b"\n")
+
+
+def _group_of(groups: Groups, method: str, version: int, source: str) -> set[str]:
+    listed = groups.get(method, {}).get(str(version), [])
+    return {source}.union(*(group for group in listed if source in group))
 
 
 def _joined(listed: list[list[str]], equal: set[str]) -> list[list[str]]:

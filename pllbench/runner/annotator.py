@@ -26,6 +26,7 @@ from pllbench.registry import load_method
 from pllbench.results.files import lock_file, quarantine, write_atomic
 from pllbench.results.records import AnnotatorFacts
 from pllbench.runner.origin import origin_id
+from pllbench.source import source_digest
 from pllbench.spec import RunSpec
 from pllbench.training.checkpoints import Checkpoints
 from pllbench.training.evaluation import predictions
@@ -87,7 +88,7 @@ def annotate(
             logits = predictions(outcome.method, task, task.x).cpu().numpy()
             _store(path, logits, task, outcome.result.accuracy["last"])
             checkpoints.delete()
-        found = _read(path)
+        found = _read(path, run)
     shape = (len(split(dataset, run.seed, run.imbalance, run.folds)[0]), dataset.num_classes)
     if found.logits.shape != shape:
         raise ValueError(f"{path}: scores of shape {found.logits.shape}, not {shape}: delete it")
@@ -109,22 +110,28 @@ def quarantine_damaged_scores(
     if spec.annotator is None:
         return None
     for seed in (0, spec.split_seed):  # which of them it is depends on the data
-        path = scores_path(folder, annotator_run(spec, info, seed), data_digest)
+        run = annotator_run(spec, info, seed)
+        path = scores_path(folder, run, data_digest)
         try:
             if path.exists():
-                _read(path)
+                _read(path, run)
         except ValueError as error:
             return f"{error}; moved to {quarantine(path).name}, its annotator trains again"
     return None
 
 
-def _read(path: Path) -> Annotation:
+def _read(path: Path, run: RunSpec) -> Annotation:
+    """The scores at the `scores_path` of an annotator."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             found = Annotation(
                 stored["logits"],
                 AnnotatorFacts(
-                    run_id=path.stem.partition("-")[0],
+                    run_id=run.run_id,
+                    method=run.method,
+                    version=run.version,
+                    hparams=run.hparams,
+                    method_source=source_digest(load_method(run.method)),
                     train_accuracy=float(stored["train_accuracy"]),
                     test_accuracy=float(stored["test_accuracy"]),
                 ),

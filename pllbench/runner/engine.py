@@ -106,9 +106,11 @@ class Engine(ABC):
         stopping: whether it was asked to stop.
         tell: called with what happens between the events of `run`, where jobs are executed there.
         in_process: whether jobs are executed in this process.
+        elsewhere: whether jobs are executed on other machines, with devices of their own.
     """
 
     in_process: ClassVar[bool] = False
+    elsewhere: ClassVar[bool] = False
 
     def __init__(self, timeout: float | None = None) -> None:
         self.timeout = timeout
@@ -183,10 +185,14 @@ class Engine(ABC):
 
 
 def attempt(
-    job: Job, on_epoch: Callable[[Progress], bool], dataset: Dataset | None = None
+    job: Job,
+    on_epoch: Callable[[Progress], bool],
+    dataset: Dataset | None = None,
+    failures: tuple[type[BaseException], ...] = (Exception,),
 ) -> Finished | RunFailed | Stopped:
     """Execute a job in this process: `execute`, with whatever a method raises as an event.
 
+    Ctrl-C ends the process in which a user waits, so it is none of the usual `failures`.
     What the method changes in the process is put back for the next run, and named in the event.
     """
     kept: dict[Kept, bytes] = {}
@@ -200,7 +206,7 @@ def attempt(
             event = Finished(job, *execute(job, on_epoch, dataset, kept), kept=kept)
     except Interrupted as stop:
         event = Stopped(job, stop.curves)
-    except Exception as error:  # noqa: BLE001 - it fails its run alone
+    except failures as error:  # they fail their run alone
         reason = ": ".join(filter(None, (type(error).__name__, str(error))))
         event = RunFailed(job, reason, traceback.format_exc(), broken=is_broken())
         if event.broken:

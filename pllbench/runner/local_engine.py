@@ -12,6 +12,7 @@ from multiprocessing.process import BaseProcess
 from joblib import cpu_count
 
 from pllbench.runner import fork_server
+from pllbench.runner.descendants import kill_descendants
 from pllbench.runner.engine import POLL_SECONDS, Engine, Event, Finished, RunFailed, Stopped
 from pllbench.runner.job import Job
 from pllbench.runner.main_module import without_main
@@ -55,6 +56,10 @@ class _Worker:
 
     def end(self) -> int | None:
         """Kill the process and what its methods have started; gives its exit code."""
+        if (pid := self.process.pid) and self.process.is_alive():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGSTOP)  # so that it starts nothing more
+            kill_descendants(pid)
         with suppress(ProcessLookupError):  # it has not begun to lead a group
             os.killpg(self.process.pid or 0, signal.SIGKILL)
         self.process.kill()

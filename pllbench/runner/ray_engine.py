@@ -67,6 +67,8 @@ class RayEngine(Engine):
     its checkpoints stay on its node.
     """
 
+    elsewhere = True
+
     def __init__(
         self,
         *,

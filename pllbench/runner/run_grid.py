@@ -22,12 +22,14 @@ from pllbench.results.paused import write_paused
 from pllbench.results.summary import GridSummary
 from pllbench.results.workspace import HEARTBEAT_SECONDS, Workspace
 from pllbench.runner import annotator
+from pllbench.runner.device import resolve_device
 from pllbench.runner.engine import Engine, EpochEnded, Event, Finished, RunFailed, Started, Stopped
 from pllbench.runner.job import Job, RunOptions
 from pllbench.runner.origin import origin_id, run_origin
 from pllbench.runner.progress import Observer
 from pllbench.runner.stale import DoneRuns
 from pllbench.training.checkpoints import Checkpoints
+from pllbench.training.graph import require_cuda
 from pllbench.training.task import require_fit
 from pllbench.validation import FieldError, visible_line
 
@@ -95,7 +97,7 @@ def run_grid(
 
     Raises:
         FieldError: a record is stale, and `options` do not say what becomes of it.
-        ValueError: as `preflight`.
+        ValueError: as `preflight`, or a run asks for graphs of a device that knows none.
     """
     summary = GridSummary()
     unique = {run.spec.run_id: run for run in planned}  # rows may share runs
@@ -103,6 +105,8 @@ def run_grid(
     pending = [run for run in unique.values() if not done.has(run)]
     summary.skipped = len(unique) - len(pending)
     if pending:
+        if not engine.elsewhere:
+            _require_graphs(pending, options.device)
         preflight(pending, options)
     for info in dict.fromkeys(run.data for run in planned):
         if line := other_files(info, options.data_dir):
@@ -130,6 +134,16 @@ def run_grid(
     summary.interrupted = engine.stopping
     summary.left = len(unique) - summary.skipped - summary.done - len(summary.failed)
     return summary
+
+
+def _require_graphs(planned: Iterable[PlannedRun], device: str) -> None:
+    """Raise ValueError if a run replays its steps from a graph, and its device knows none."""
+    for run in planned:
+        if run.spec.train.graph:
+            try:
+                require_cuda(resolve_device(device))
+            except ValueError as error:
+                raise ValueError(f"{run.title}: {error}") from error
 
 
 def _warn(line: str, summary: GridSummary, observer: Observer) -> None:

@@ -1,24 +1,29 @@
 """Records that were made under other circumstances than their runs would be now.
 
 What a run id does not say may change under it: the declared default of a hyperparameter, the source
-of a method, the files of a data set. A record made before such a change is stale: it is neither
-counted as done nor done again, unless the user says so.
+of a method (the run's own, or that of the annotator of its candidate sets), the files of a data
+set. A record made before such a change is stale: it is neither counted as done nor done again,
+unless the user says so.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from pydantic import JsonValue
+
 from pllbench.data.content import files_digest
 from pllbench.grid.plan import PlannedRun
+from pllbench.grid.resolve import annotator_run
 from pllbench.registry import is_built_in, load_method
 from pllbench.results.curves import num_epochs
 from pllbench.results.origins import made_on
 from pllbench.results.paused import read_paused
-from pllbench.results.records import Record, changed_settings, stored_record
+from pllbench.results.records import Record, changed_values, stored_record
 from pllbench.results.sources import equal_sources
 from pllbench.runner.job import RunOptions
 from pllbench.runner.origin import run_origin
 from pllbench.source import source_digest
+from pllbench.spec import RunSpec
 from pllbench.validation import FieldError
 
 
@@ -33,7 +38,7 @@ class DoneRuns:
     def __init__(self, options: RunOptions, until: Mapping[str, int] | None = None) -> None:
         self.options = options
         self.until = until or {}
-        self._other_source: Counter[tuple[str, int]] = Counter()
+        self._other_source: Counter[tuple[str, str, int]] = Counter()
 
     def has(self, run: PlannedRun) -> bool:
         """Whether the run is done: it has a record, or has come to where it pauses.
@@ -71,15 +76,12 @@ class DoneRuns:
 
     def warnings(self) -> Iterator[str]:
         """One line for each built-in method whose source is not that of all of its records."""
-        for (method, version), num in sorted(self._other_source.items()):
-            yield f"{num} records of {method} are of another source of its version {version}"
+        for (what, method, version), num in sorted(self._other_source.items()):
+            yield f"{num} {what}s of {method} are of another source of its version {version}"
 
     def _stale(self, run: PlannedRun, record: Record) -> str | None:
         """Why a record is stale, and how to mend it; None where it is not stale."""
-        spec = run.spec
-        version = f"both under version {spec.version} of {spec.method}"
-        for key, (stored, planned) in changed_settings(record.spec, spec).items():
-            return f"its record has {key} = {stored}, now it is {planned}, {version}: raise that"
+        spec, provenance = run.spec, record.provenance
         data = files_digest(run.data, self.options.data_dir)
         recorded = made_on(record)
         if None not in (data, recorded) and data != recorded:
@@ -87,18 +89,40 @@ class DoneRuns:
                 f"its record was made on files of {spec.dataset} with the digest {recorded}, these "
                 f"have {data}: put the former back"
             )
-        if self._same_source(record):
+        source = provenance.method_source
+        reason = self._other_method("record", spec, record.spec.hparams, source)
+        facts = provenance.annotator
+        if reason or spec.annotator is None or facts is None:
+            return reason
+        annotator = annotator_run(spec, run.data)
+        hparams, source = facts.hparams or {}, facts.method_source
+        return self._other_method("annotator", annotator, hparams, source)
+
+    def _other_method(
+        self, what: str, spec: RunSpec, hparams: Mapping[str, JsonValue], source: str | None
+    ) -> str | None:
+        """Why the method of `spec` is not the one that made something of a record; None if it is.
+
+        Args:
+            what: it made.
+            spec: as the run would be now.
+            hparams: with which it was made.
+            source: digest of the source by which it was made; None where that is unknown.
+        """
+        version = f"both under version {spec.version} of {spec.method}"
+        for key, (stored, planned) in changed_values(hparams, spec.hparams).items():
+            return f"its {what} has {key} = {stored}, now it is {planned}, {version}: raise that"
+        if self._same_source(spec, source):
             return None
         if is_built_in(spec.method):  # their numbers are guarded by tests
-            self._other_source[spec.method, spec.version] += 1
+            self._other_source[what, spec.method, spec.version] += 1
             return None
         return (
-            f"its record is of another source, {version}: raise that, or have `check` show that "
+            f"its {what} is of another source, {version}: raise that, or have `check` show that "
             f"the numbers are the same"
         )
 
-    def _same_source(self, record: Record) -> bool:
-        spec, recorded = record.spec, record.provenance.method_source
+    def _same_source(self, spec: RunSpec, recorded: str | None) -> bool:
         if spec.source is not None:  # it is in the id
             return True
         source = source_digest(load_method(spec.method))

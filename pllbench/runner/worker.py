@@ -1,6 +1,7 @@
 """A worker process: jobs come in through a pipe, and events go out through it.
 
-The process leads a group of its own, so that what its methods start ends with it.
+The process leads a group of its own, and adopts what its methods leave behind, so that all that
+they start ends with it.
 """
 
 import ctypes
@@ -13,6 +14,7 @@ from multiprocessing.connection import Connection
 
 import torch
 
+from pllbench.runner.descendants import adopt_orphans, kill_descendants
 from pllbench.runner.device import free_memory
 from pllbench.runner.engine import REPORT_SECONDS, EpochEnded, Event, attempt
 from pllbench.runner.job import Job
@@ -33,12 +35,16 @@ class _RunnerGone(BaseException):  # no error of the run, so `attempt` lets it p
 def work(connection: Connection) -> None:
     """Main function of a worker process."""
     os.setpgid(0, 0)
+    adopt_orphans()
     prepare_worker()
-    with suppress(_RunnerGone):
-        while True:
-            job = _receive_job(connection)
-            if job is not None:  # a request to stop may arrive after the run has ended
-                _tell(connection, _execute(job, connection))
+    try:
+        with suppress(_RunnerGone):
+            while True:
+                job = _receive_job(connection)
+                if job is not None:  # a request to stop may arrive after the run has ended
+                    _tell(connection, _execute(job, connection))
+    finally:  # a method may end this process
+        kill_descendants(os.getpid())
     os.killpg(0, signal.SIGKILL)
 
 
@@ -81,7 +87,8 @@ def _execute(job: Job, connection: Connection) -> Event:
         _receive_job(connection)  # a request to stop
         return False
 
-    event = attempt(job, on_epoch)
+    # Ctrl-C is blocked here, so it is the method that raises what stands for it.
+    event = attempt(job, on_epoch, failures=(Exception, KeyboardInterrupt))
     give_back_memory()
     return event
 

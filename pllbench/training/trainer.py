@@ -280,11 +280,22 @@ def _train_epoch(method: Method[Any], loader: Loader, take: Take, task: Task) ->
         raise FloatingPointError(
             f"loss is {loss} at epoch {method.epoch}, step {number} of {len(loader)}"
         )
-    row = {"loss": _mean(losses)} | {f"log_{name}": _mean(found) for name, found in logs.items()}
+    row = {"loss": _mean(losses)}
+    for name, found in logs.items():
+        _require_scalars(name, found)
+        row[f"log_{name}"] = _mean(found)
     if len(pseudo) == len(losses):
         index, labels = map(torch.cat, zip(*pseudo, strict=True))
         row |= _noise_columns(labels, index, task)
     return row
+
+
+def _require_scalars(name: str, series: Series) -> None:
+    """Raise ValueError if a value of a log is no scalar tensor."""
+    for _, value in series:
+        if not isinstance(value, Tensor) or value.numel() != 1:
+            shape = list(value.shape) if isinstance(value, Tensor) else type(value).__name__
+            raise ValueError(f"the log {name!r} must be a scalar tensor in every step, is {shape}")
 
 
 def _mean(series: Series) -> float:

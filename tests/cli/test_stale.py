@@ -51,6 +51,25 @@ def test_a_changed_default_is_never_mixed_with_old_records(average: Write, tmp_p
     assert row.startswith("average,average (epochs=1),")
 
 
+def test_sources_are_averaged_only_after_they_have_given_the_same_numbers(
+    average: Write, tmp_path: Path
+) -> None:
+    results = ["--results", tmp_path / "results"]
+    run = ["run", "--methods", "average", "--q", 0.3, "--epochs", 1, "--jobs", 1, *results]
+    run += ["--stale", "keep"]
+
+    def rows() -> list[str]:
+        return pllbench("table", *results, "--format", "csv").out.splitlines()[1:]
+
+    assert pllbench(*run, "--seeds", 1).code == 0
+    average(REWRITTEN)
+    assert pllbench(*run, "--seeds", 2).code == 0
+    assert ["average (epochs=1), source" in row for row in rows()] == [True, True]
+    assert pllbench("check", "average", "--same-numbers", *results).code == 0
+    [row] = rows()
+    assert ", source" not in row
+
+
 def test_what_becomes_of_stale_records_is_one_of_three(tmp_path: Path) -> None:
     line = refused("run", "--methods", "cc", "--stale", "ignore", "--results", tmp_path)
     assert "'ignore' is not one of 'refuse', 'rerun', 'keep'" in line

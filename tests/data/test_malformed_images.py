@@ -139,6 +139,10 @@ def save_files(folder: Path, *files: str) -> Path:
             "pets: the classes 'Cat' and 'cat' differ in case or the code of an accent alone",
         ),
         (
+            ("train/cat/0.png", "train/dog/0.png", "test/cat/0.png", "test/owl/0.png"),
+            "pets/test/owl: a class without images in `train`: nothing could learn it; add some,",
+        ),
+        (
             ("m\u00e9sange/0.png", "me\u0301sange/0.png"),
             "pets: the classes 'me\u0301sange' and 'm\u00e9sange' differ in case or the code",
         ),

@@ -1,12 +1,21 @@
-"""Runs of other defaults or of other files are in rows of their own: nothing else is averaged."""
+"""Runs of other defaults, sources or files are in rows of their own: nothing else is averaged."""
 
 import pytest
 
 from pllbench.data.catalogue import DATASETS
-from pllbench.reports.aggregate import build_table
+from pllbench.reports.aggregate import build_metric_table, build_table
+from pllbench.reports.captions import Shown
 from pllbench.reports.table import Table
 from pllbench.results.records import Record
+from pllbench.results.rows import run_rows
 from tests.factories import PROTOCOL, make_plan, make_record, make_spec
+
+
+def by(source: str | None, accuracy: float, seed: int, method: str = "plug-in") -> Record:
+    """A run by a source of a method that does not come with the suite, unless another is named."""
+    record = make_record(make_spec(method, seed=seed), accuracy)
+    provenance = record.provenance.model_copy(update={"method_source": source})
+    return record.model_copy(update={"provenance": provenance})
 
 
 def run(accuracy: float, seed: int, digest: str | None = None, **fields: object) -> Record:
@@ -97,4 +106,42 @@ def test_runs_on_two_files_are_two_rows(planned: bool) -> None:
 
 def test_records_without_a_digest_on_data_without_a_known_one_are_like_the_others() -> None:
     records = [run(80, 0, "a" * 16, dataset="svhn"), run(82, 1, None, dataset="svhn")]
+    assert numbers(build_table(records, PROTOCOL)) == {"CC": ["81.00 ± 1.41"]}
+
+
+def test_runs_of_two_sources_of_a_plug_in_are_two_rows() -> None:
+    records = [by("a" * 16, 80, 0), by("a" * 16, 82, 1), by("b" * 16, 30, 2)]
+    assert numbers(build_table(records, PROTOCOL)) == {
+        "plug-in, source aaaaaaaa": ["81.00 ± 1.41"],
+        "plug-in, source bbbbbbbb": ["30.00"],
+    }
+    labels = [row["label"] for row in run_rows(records, PROTOCOL)]
+    assert labels == ["plug-in, source aaaaaaaa"] * 2 + ["plug-in, source bbbbbbbb"]
+    assert numbers(build_table(records[:2], PROTOCOL)) == {"plug-in": ["81.00 ± 1.41"]}
+
+
+def test_sources_that_were_shown_to_give_the_same_numbers_are_one_row() -> None:
+    records = [by("b" * 16, 80, 0), by("c" * 16, 82, 1), by("a" * 16, 30, 2)]
+    two = {", source bbbbbbbb": "81.00 ± 1.41", ", source aaaaaaaa": "30.00"}
+    for equal, expected in (
+        ([["b" * 16, "c" * 16]], two),
+        ([["a" * 16, "b" * 16, "c" * 16]], {"": "64.00 ± 29.46"}),
+    ):
+        shown = Shown(equal={"plug-in": {"1": equal}})
+        table = build_metric_table(records, PROTOCOL, shown)
+        assert numbers(table) == {f"plug-in{end}": [number] for end, number in expected.items()}
+
+
+def test_a_record_that_does_not_say_its_source_is_of_the_only_one_there_is() -> None:
+    one, other, none = by("a" * 16, 80, 0), by("b" * 16, 30, 1), by(None, 82, 2)
+    assert numbers(build_table([one, none], PROTOCOL)) == {"plug-in": ["81.00 ± 1.41"]}
+    assert numbers(build_table([one, other, none], PROTOCOL)) == {
+        "plug-in, source aaaaaaaa": ["80.00"],
+        "plug-in, source bbbbbbbb": ["30.00"],
+        "plug-in, source unknown": ["82.00"],
+    }
+
+
+def test_sources_of_built_in_methods_are_one_row() -> None:
+    records = [by("a" * 16, 80, 0, "cc"), by("b" * 16, 82, 1, "cc")]
     assert numbers(build_table(records, PROTOCOL)) == {"CC": ["81.00 ± 1.41"]}

@@ -44,7 +44,16 @@ def run(engine: LocalEngine, jobs: list[Job]) -> dict[str, list[Event]]:
 def test_each_kind_of_failure_is_told_and_the_next_run_succeeds(
     engine: LocalEngine, folder: Path
 ) -> None:
-    wrong = ("raising", "out_of_memory", "end_of_file", "exiting", "killed", "diverging", "one_row")
+    wrong = (
+        "raising",
+        "interrupting",
+        "out_of_memory",
+        "end_of_file",
+        "exiting",
+        "killed",
+        "diverging",
+        "one_row",
+    )
     methods = [name for method in wrong for name in (method, "steady")]
     batch = jobs(folder, *wrong) + jobs(folder, "steady", seeds=len(wrong))
     batch.sort(key=lambda job: job.spec.seed)
@@ -60,6 +69,7 @@ def test_each_kind_of_failure_is_told_and_the_next_run_succeeds(
     assert len(events) == len(methods)
     assert reasons == {
         "raising/0": "RuntimeError: a line,\nand [another] one",
+        "interrupting/0": "KeyboardInterrupt",
         "out_of_memory/0": "MemoryError",
         "end_of_file/0": "EOFError: a cache of the method was cut off",
         "exiting/0": "the worker ended with exit code 3",
@@ -141,6 +151,8 @@ def test_a_method_that_forks_its_process_fails_its_run_alone(
         ("starting", 10, "took longer than its timeout of 10 s"),
         # What was started holds the worker's end of the pipe.
         ("starting_and_exiting", 60, "the worker ended with exit code 3"),
+        ("starting_apart", 10, "took longer than its timeout of 10 s"),
+        ("starting_apart_and_exiting", 60, "the worker ended with exit code 3"),
     ],
 )
 def test_what_a_method_has_started_ends_with_its_worker(

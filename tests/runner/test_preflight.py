@@ -1,10 +1,12 @@
 """What is found wrong before any run starts and anything is written."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pllbench.runner.job import RunOptions
+from pllbench.spec import TrainSpec
 from tests import plugins
 from tests.factories import plan_lost
 from tests.inline_engine import InlineEngine, run_inline
@@ -46,3 +48,23 @@ def test_a_file_in_place_of_a_folder_is_found_before_any_run(
     with pytest.raises(ValueError, match=rf"^results .*/{name}: not writable \(File exists\)"):
         run_inline(plan_lost("cc", seeds=(0, 1)), engine, options)
     assert not engine.executed
+
+
+@pytest.mark.parametrize("device", ["cpu", "auto"])
+def test_graphs_on_a_device_that_knows_none_are_refused_before_any_run(
+    tmp_path: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch, device: str
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    engine, options = InlineEngine(), RunOptions(tmp_path / "results", data_dir, device)
+    planned = [
+        replace(run, spec=run.spec.model_copy(update={"train": graph(run.spec.train)}))
+        for run in plan_lost("cc", seeds=(0, 1))
+    ]
+    with pytest.raises(ValueError, match=r"seed 0: graph = true needs a CUDA device, this run is"):
+        run_inline(planned, engine, options)
+    assert not engine.executed
+    assert not options.results.exists()
+
+
+def graph(train: TrainSpec) -> TrainSpec:
+    return train.model_copy(update={"graph": True})

@@ -9,8 +9,9 @@ import pytest
 
 from pllbench.data.catalogue import DATASETS
 from pllbench.grid.plan import PlannedRun, Selection, plan
-from pllbench.grid.protocol import Setting
+from pllbench.grid.protocol import Setting, default_protocol
 from pllbench.registry import load_method
+from pllbench.reports.aggregate import build_table
 from pllbench.results import records
 from pllbench.results.records import changed_settings, read_records, record_path
 from pllbench.results.sources import join_sources
@@ -130,6 +131,48 @@ def test_another_source_of_a_plug_in_is_refused_until_its_numbers_are_shown_to_b
     assert source is not None
     join_sources(options.results, "average", 1, recorded, source)
     assert counts(run(planned(4), options)[0]) == (2, 2, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (
+            SHARPER,
+            "has sharpness = 1.0, now it is 5.0, both under version 1 of average: raise that",
+        ),
+        (REWRITTEN, "is of another source, both under version 1 of average: raise that"),
+    ],
+)
+def test_records_of_another_default_or_source_of_their_annotator_are_refused(
+    average: Write, options: RunOptions, change: tuple[str, str], reason: str
+) -> None:
+    fully = (
+        "    version = 1\n",
+        '    version = 1\n    labels = "true"\n',
+    )  # fit to be an annotator
+    average(fully)
+    candidates = {"process": "instance", "annotator": "average", "annotator_epochs": 1}
+
+    def annotated(num_seeds: int = 1) -> list[PlannedRun]:
+        flags = (
+            Setting(reason="--epochs", train={"epochs": 1}),
+            Setting.parse({"reason": "--candidates", "candidates": candidates}),
+        )
+        seeds = tuple(range(num_seeds))
+        return plan(Selection(methods=("cc",), q=(0.3,), seeds=seeds, flags=flags))
+
+    run(annotated(), options)
+    assert counts(run(annotated(), options)[0]) == (0, 1, 0, 0)
+    average(fully, change)
+    assert f"its annotator {reason}" in refusal(annotated(), options)
+    run(annotated(2), replace(options, stale="keep"))
+    found = read_records(options.results)[0]
+    rows = build_table(found, default_protocol()).blocks[0].rows
+    assert len(rows) == 2
+    assert all(", annotator: " in row.label for row in rows)
+    summary, _ = run(annotated(), replace(options, stale="rerun"))
+    assert counts(summary) == (1, 0, 0, 0)
+    assert counts(run(annotated(2), options)[0]) == (0, 2, 0, 0)
 
 
 @pytest.mark.parametrize("change", [REDESCRIBED, None])

@@ -142,18 +142,6 @@ class LossOfOneElement(Minimal):
         return Step(super().loss(batch).loss[None])
 
 
-class WritesToProblem(Minimal):
-    """Takes wrong candidates out of the sets that belong to the trainer."""
-
-    def __init__(self, problem: Problem, hparams: Hparams) -> None:
-        super().__init__(problem, hparams)
-        self.problem = problem
-
-    def after_step(self, batch: Batch) -> None:
-        best = self.network(batch.x[0])[0].masked_fill(~batch.candidates, -torch.inf).argmax(1)
-        self.problem.candidates[batch.index] = F.one_hot(best, self.problem.num_classes).bool()
-
-
 class NoGradient(Minimal):
     def loss(self, batch: Batch) -> Step:
         return Step(super().loss(batch).loss.detach())

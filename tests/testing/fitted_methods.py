@@ -120,20 +120,6 @@ class PseudoColumn(Centroids):
         return candidates.long().argmax(1, keepdim=True)
 
 
-class WritesToProblem(Centroids):
-    """Narrows the sets that belong to the trainer."""
-
-    def __init__(self, problem: Problem, hparams: Hparams) -> None:
-        super().__init__(problem, hparams)
-        self.problem = problem
-
-    def pseudo(self, rows: Tensor, candidates: Tensor) -> Tensor:
-        best = super().pseudo(rows, candidates)
-        assert best is not None
-        self.problem.candidates.copy_(F.one_hot(best, self.problem.num_classes))
-        return best
-
-
 class Majority(Centroids):
     def predict(self, x: Tensor) -> Tensor:
         return super().predict(x) * 0 + torch.tensor([1.0, 0.0, 0.0, 0.0, 0.0])

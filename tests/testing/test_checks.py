@@ -112,7 +112,6 @@ BROKEN: dict[type[Method[Any]], set[str]] = {
     broken_steps.InfiniteSchedule: {DECLARED},
     broken_steps.LogWithGradient: {STEP},
     broken_steps.LossOfOneElement: {STEP},
-    broken_steps.WritesToProblem: {STEP, STATE, RESUMES, LABELS},  # later runs find other sets
     broken_steps.NoGradient: ALL - {DECLARED},
     broken_steps.Majority: {LEARNS},
     broken_steps.WrongWay: {LEARNS},
@@ -148,7 +147,6 @@ BROKEN: dict[type[Method[Any]], set[str]] = {
     fitted_methods.ForeignState: {STATE},
     fitted_methods.PseudoOutside: {PSEUDO},
     fitted_methods.PseudoColumn: ALL_FITTED - {DECLARED, PREDICTS, STATE, BATCHES},
-    fitted_methods.WritesToProblem: {PSEUDO, REPEATS, BATCHES, LABELS},  # later fits find others
     fitted_methods.Majority: {LEARNS},
     fitted_methods.BatchCentred: {PREDICTS},
     fitted_methods.NumpyGlobal: {REPEATS, BATCHES, LABELS},

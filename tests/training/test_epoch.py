@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -113,6 +114,19 @@ def test_losses_and_logs_of_an_epoch_are_means_over_its_rows(batch_size: int) ->
     found = train(toy_spec(Numbered, batch_size=batch_size), Numbered, toy_task(40)).curves
     np.testing.assert_allclose(found["loss"], 19.5, rtol=1e-6)
     np.testing.assert_allclose(found["log_number"], 19.5, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("log", "found"), [(torch.zeros(3), r"\[3\]"), (0.5, "float"), (None, "NoneType")]
+)
+def test_a_log_that_is_no_scalar_tensor_is_named(log: Any, found: str) -> None:
+    class Logging(Mean):
+        def loss(self, batch: Batch) -> Step:
+            return replace(super().loss(batch), logs={"share": log})
+
+    reason = f"^the log 'share' must be a scalar tensor in every step, is {found}$"
+    with pytest.raises(ValueError, match=reason):
+        train(toy_spec(Logging), Logging, toy_task(40))
 
 
 class Rising(Mean):
