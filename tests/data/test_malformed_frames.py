@@ -63,6 +63,14 @@ def test_malformed_rows(tmp_path: Path, row: str, problem: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "row", ["1,2,m\u00e9sange|me\u0301sange,m\u00e9sange", "1,2,me\u0301sange,owl"]
+)
+def test_one_class_in_two_codes_of_its_accent_is_refused(tmp_path: Path, row: str) -> None:
+    path = save_csv(tmp_path / "t.csv", HEADER, *ROWS, "1,2,m\u00e9sange,owl", row)
+    is_refused(path, "differ in the code of an accent alone: write them in one way")
+
+
+@pytest.mark.parametrize(
     ("row", "problem"),
     [
         ("1,2,1,owl", "column `candidate:finch`: '2' is neither 0 nor 1"),

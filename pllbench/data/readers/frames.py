@@ -4,6 +4,7 @@ Letters in shape comments: N instances, C classes.
 """
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -55,8 +56,8 @@ def frame_classes(frame: Frame) -> tuple[str, ...]:
     """The classes of a table, in order.
 
     Raises:
-        ValueError: there are fewer than two, or a cell of a candidate set has no label, an empty
-            one, or one twice.
+        ValueError: there are fewer than two, or two that differ in the code of an accent alone; or
+            a cell of a candidate set has no label, an empty one, or one twice.
     """
     found = dict.fromkeys(name.removeprefix(CANDIDATE) for name in frame.columns.indicators)
     if not found:
@@ -67,6 +68,14 @@ def frame_classes(frame: Frame) -> tuple[str, ...]:
     if len(found) < 2:
         named = f", `{next(iter(found))}`" if found else ""
         raise ValueError(f"{frame.path}: fewer than two classes in it{named}")
+    composed: dict[str, str] = {}
+    for name in found:
+        other = composed.setdefault(unicodedata.normalize("NFC", name), name)
+        if other != name:
+            raise ValueError(
+                f"{frame.path}: the classes {other!r} and {name!r} differ in the code of an accent "
+                f"alone: write them in one way"
+            )
     return tuple(found)
 
 
