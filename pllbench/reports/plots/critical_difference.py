@@ -1,7 +1,7 @@
 """The critical-difference diagram of average ranks (Demsar, JMLR 2006, figure 1)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -11,6 +11,7 @@ from rich.cells import cell_len
 from pllbench.reports.plots.figure import FIGURE_STYLE, ShownFigure, wrap
 from pllbench.reports.ranks import rank_rows, ranks_title
 from pllbench.reports.statistics import Ranks, cliques
+from pllbench.reports.styles import LineStyle, LineStyles, style_rows
 from pllbench.reports.table import Table
 
 _AXIS = 4.0
@@ -22,17 +23,24 @@ _LINE = 0.24
 _LETTER = 0.075
 """Width of a label's letter in inches."""
 
+_GAP = 0.02
+"""Between the axis and a label, as a share of the axis."""
+
+_GREY = "0.3"
+"""Of lines that no method has."""
+
 _NOTE = 0.17
 """Height of a line of notes in inches."""
 
 
 @dataclass(frozen=True, slots=True)
 class Diagram:
-    """One diagram of a figure: ranks, the notes below it, and its title, if it needs one."""
+    """One diagram of a figure: ranks, the notes below it, its title, if it needs one, and looks."""
 
     ranks: Ranks
     notes: Sequence[str] = ()
     title: str = ""
+    styles: LineStyles = field(default_factory=dict)
 
 
 def rank_diagrams(table: Table) -> list[Diagram]:
@@ -42,8 +50,9 @@ def rank_diagrams(table: Table) -> list[Diagram]:
         ValueError: as `rank_rows`.
     """
     several = len(table.budgets) > 1
+    styles = {style.label: style for style in style_rows(table).values()}
     return [
-        Diagram(*rank_rows(table, budget), ranks_title(table, budget) if several else "")
+        Diagram(*rank_rows(table, budget), ranks_title(table, budget) if several else "", styles)
         for budget in table.budgets
     ]
 
@@ -112,7 +121,8 @@ def _draw(axes: Axes, placed: _Placed) -> None:
     for i, (label, average) in enumerate(averages):
         left = i < lines
         y = first - (i if left else len(averages) - 1 - i)
-        _draw_label(axes, label, average, y, left=left)
+        style = diagram.styles.get(label, LineStyle(label, _GREY, "", "-"))
+        _draw_label(axes, style, average, y, left=left)
 
 
 def _draw_axis(axes: Axes, num_methods: int, distance: float) -> None:
@@ -140,13 +150,16 @@ def _draw_bars(axes: Axes, bars: Sequence[tuple[float, float]]) -> None:
         axes.plot([first - past, last + past], [y, y], color="0", linewidth=3.5, clip_on=False)
 
 
-def _draw_label(axes: Axes, label: str, average: float, y: float, *, left: bool) -> None:
-    """A method and its average rank beside the axis, joined to that rank by a line."""
+def _draw_label(axes: Axes, style: LineStyle, average: float, y: float, *, left: bool) -> None:
+    """A method and its average rank beside the axis, joined to that rank by its line and marker."""
     low, high = axes.get_xlim()
-    gap = 0.02 * (high - low)
+    gap = _GAP * (high - low)
     edge = low - gap if left else high + gap
-    axes.plot([average, average, edge], [0, y, y], color="0.3", linewidth=0.8, clip_on=False)
+    axes.plot([average, average], [0, y], color=_GREY, linewidth=0.8, clip_on=False)
+    colour, dashes = style.colour, style.dashes
+    axes.plot([average, edge], [y, y], color=colour, linestyle=dashes, clip_on=False)
+    axes.plot([edge], [y], color=colour, marker=style.marker, markersize=5, clip_on=False)
     if left:
-        axes.text(edge - gap / 2, y, f"{label}  {average:.2f}", ha="right", va="center")
+        axes.text(edge - gap, y, f"{style.label}  {average:.2f}", ha="right", va="center")
     else:
-        axes.text(edge + gap / 2, y, f"{average:.2f}  {label}", ha="left", va="center")
+        axes.text(edge + gap, y, f"{average:.2f}  {style.label}", ha="left", va="center")

@@ -4,9 +4,13 @@ from pathlib import Path
 
 import numpy as np
 
-from pllbench.reports.plots.critical_difference import Diagram, plot_ranks
+from pllbench.grid.protocol import default_protocol
+from pllbench.reports.aggregate import build_table
+from pllbench.reports.plots.critical_difference import Diagram, plot_ranks, rank_diagrams
 from pllbench.reports.plots.figure import save
 from pllbench.reports.statistics import rank
+from pllbench.reports.styles import style_rows
+from tests.factories import of_benchmark
 
 
 def test_every_method_is_named_with_its_rank(tmp_path: Path) -> None:
@@ -38,3 +42,17 @@ def test_equal_diagrams_are_equal_files(tmp_path: Path) -> None:
     for path in paths:
         save(plot_ranks([Diagram(ranks)]), path)
     assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+def test_methods_have_the_looks_of_the_other_figures() -> None:
+    accuracies: dict[tuple[str, float | None], list[float]] = {
+        ("cc", None): [70.0, 71, 72, 73, 74],
+        ("asyco", None): [71.0, 72, 73, 74, 75],
+    }
+    runs = of_benchmark("birdsong", accuracies)
+    table = build_table(runs, default_protocol())
+    [axes] = plot_ranks(rank_diagrams(table)).axes
+    for label in ("CC", "AsyCo"):
+        style = style_rows(table)[label]
+        [marked] = [line for line in axes.lines if line.get_marker() == style.marker]
+        assert marked.get_color() == style.colour
