@@ -42,6 +42,13 @@ def test_with_a_negative_risk_only_the_negative_ones_count(
     assert loss == pytest.approx(expected, abs=1e-5)
 
 
+def test_a_class_that_is_rarely_a_candidate_has_a_negative_risk_from_the_start() -> None:
+    """Example 3."""
+    candidates = sets({1}, {1}, {1, 2}, num_classes=3)
+    loss, _ = loss_and_gradient(GradientAscent, torch.zeros(1, 3, 3), candidates)
+    assert loss == pytest.approx(0.219722, abs=1e-6)
+
+
 def test_a_step_raises_the_negative_risk() -> None:
     problem, batch = lookup_problem(OTHERS, log(*NEGATIVE)[None])
     method = make(GradientAscent, problem, num_strong=0)
