@@ -299,16 +299,16 @@ def test_an_interrupted_grid_lets_go_of_its_runs(tmp_path: Path) -> None:
     interrupts = threading.Event()
     interrupts.set()
 
-    class Interrupting(Toy):
+    class StoppedByHand(Toy):
         def loss(self, batch: Any) -> Any:
             if self.epoch and interrupts.is_set():
                 raise KeyboardInterrupt
             return super().loss(batch)
 
     with pytest.raises(KeyboardInterrupt):
-        run_here(Interrupting, BIRDS, results=tmp_path)
+        run_here(StoppedByHand, BIRDS, results=tmp_path)
     interrupts.clear()
-    results = run_here(Interrupting, BIRDS, results=tmp_path)  # it does not wait for itself
+    results = run_here(StoppedByHand, BIRDS, results=tmp_path)  # it does not wait for itself
     assert results.summary is not None
     assert results.summary.done == 1
 
