@@ -20,12 +20,14 @@ from PIL import Image
 from pllbench import api
 from pllbench.grid.benchmark import load_benchmark
 from pllbench.grid.plan import Selection
+from pllbench.registry import method_facts
 from pllbench.reports.aggregate import build_table
 from pllbench.reports.formats.render import to_text
 from pllbench.reports.formats.view import ReportView
+from pllbench.reports.leaderboard import build_leaderboard, leaderboard_table
 from pllbench.reports.plots import accuracy, epochs
 from pllbench.reports.plots.figure import save
-from pllbench.reports.report import report_table
+from pllbench.reports.report import Report, report_table, table_entries
 from pllbench.reports.results import Results
 from pllbench.reports.table import Table
 from tools import choices
@@ -34,10 +36,21 @@ ROOT = Path(__file__).parents[1]
 
 plain = methodcaller("table")
 
+
+def ranked(results: Results) -> ReportView:
+    """Average ranks with their critical difference, seconds, and the accuracies of a benchmark."""
+    table = results.accuracies()
+    facts = method_facts({record.spec.method for record in results.finished})
+    board = build_leaderboard(table, results.finished, facts)
+    notes = (*table.title_note, *table.notes)
+    return ReportView(Report("", (leaderboard_table(board),), notes, table_entries(table)))
+
+
 TABLES: Mapping[str, Callable[[Results], ReportView]] = {
     "tabular": plain,
     "tabular_ablations": methodcaller("tests", "asyco"),
     "tabular_variants": plain,
+    "tabular_all": ranked,
     "noisy_tabular": plain,
     "long_tailed_digits": methodcaller("table", metrics=("balanced", "many", "medium", "few")),
     "small_images": plain,

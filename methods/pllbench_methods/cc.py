@@ -4,14 +4,12 @@ L. Feng, J. Lv, B. Han, M. Xu, G. Niu, X. Geng, B. An, M. Sugiyama: Provably Con
 Partial-Label Learning, NeurIPS 2020.
 """
 
-from torch import Tensor
-
-from pllbench_methods.shared.losses import log_candidate_prob
-from pllbench_methods.shared.stateless import StatelessMethod
-from pllbench_methods.shared.views import ViewHparams
+from pllbench.method import Batch, Step
+from pllbench_methods.shared.confidence import restrict
+from pllbench_methods.shared.views import MultiViewMethod, ViewHparams
 
 
-class CC(StatelessMethod[ViewHparams]):
+class CC(MultiViewMethod[ViewHparams]):
     """Maximises the probability of the candidate set; keeps no state between steps.
 
     The gradient with respect to the logits is p - c, where c is p on the candidates, normalised:
@@ -23,6 +21,9 @@ class CC(StatelessMethod[ViewHparams]):
     year = 2020
     venue = "NeurIPS"
 
-    def losses(self, logits: Tensor, candidates: Tensor) -> Tensor:
-        """-log p(Y) [V, B], AsyCo Eq. 5."""
-        return -log_candidate_prob(logits, candidates)
+    def loss(self, batch: Batch) -> Step:
+        """-log p(Y), AsyCo Eq. 5; the pseudo label is the weak view's best candidate."""
+        logits, _ = self.network.views(batch.x)  # [V, B, C]
+        inside = restrict(logits, batch.candidates)
+        losses = logits.logsumexp(-1) - inside.logsumexp(-1)  # [V, B]; exactly 0 for a full set
+        return Step(self.reduce_views(losses), inside[0].detach().argmax(-1))

@@ -8,8 +8,8 @@ from pllbench.data.catalogue import DATASETS
 from pllbench.reports.figure_data import anchors
 from pllbench.reports.leaderboard import Leaderboard, Line
 from pllbench.reports.report import TextCell, TextRow, TextTable, plain_headers, report_table
+from pllbench.reports.row_labels import settings_in
 from pllbench.reports.settings import tabulate_settings
-from pllbench.reports.styles import settings_in
 from pllbench.reports.table import MISSING, Cell, Column, Row, Table, format_q
 from pllbench.reports.wins import PairedOutcome, format_wins
 from pllbench.results.metrics import CLASS_METRICS, METRICS, quantity_of

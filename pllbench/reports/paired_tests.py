@@ -7,6 +7,7 @@ from itertools import product
 
 from pllbench.reports.ranks import tabulate_ranks
 from pllbench.reports.report import Entry, Report, TextRow, TextTable, plain_headers, plain_row
+from pllbench.reports.row_labels import common_label
 from pllbench.reports.shared_settings import without_settings
 from pllbench.reports.statistics import holm, paired_difference, paired_t_p, wilcoxon_p
 from pllbench.reports.table import (
@@ -14,7 +15,6 @@ from pllbench.reports.table import (
     Cell,
     Row,
     Table,
-    common_label,
     format_difference,
     format_p,
     format_q,

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from string import ascii_letters
 
 from pllbench.reports.report import TextTable, plain_headers, plain_row
+from pllbench.reports.row_labels import common_label
 from pllbench.reports.shared_settings import without_settings
 from pllbench.reports.statistics import Ranks, cliques, rank
-from pllbench.reports.table import DECIMALS, Block, Row, Table, common_label, format_p
+from pllbench.reports.table import DECIMALS, Block, Row, Table, format_p
 
 
 @dataclass(frozen=True, slots=True)

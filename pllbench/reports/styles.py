@@ -56,15 +56,6 @@ def style_rows(table: Table) -> LineStyles:
     }
 
 
-def settings_in(label: str) -> tuple[str, list[str]]:
-    """A label's name, and the settings that it ends with in brackets."""
-    name, bracket, inside = label.removesuffix(")").rpartition(" (")
-    settings = inside.split(", ")
-    if not (bracket and label.endswith(")") and all("=" in setting for setting in settings)):
-        return label, []
-    return name, settings
-
-
 def assign_looks(references: Mapping[str, bool]) -> LineStyles:
     """A style for each of some rows, by their key; True for a reference, which is grey.
 

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Literal
 
 from pllbench.data.catalogue import DATASETS
+from pllbench.reports.row_labels import common_start
 from pllbench.reports.statistics import MeanStd, mean_std
 from pllbench.results.metrics import CRITERIA, DEFAULT_METRIC, Metric, printed_metric
 from pllbench.results.model_selection import Select
@@ -55,17 +56,6 @@ def format_p(p_value: float | None) -> str:
 def format_q(q: float | None) -> str:
     """A rate in a column of its own: `0.3`; empty for None."""
     return "" if q is None else f"{q:g}"
-
-
-def common_start(labels: Iterable[str]) -> str | None:
-    """The label that all others begin with; None where there is none."""
-    shortest, *others = sorted(labels, key=len)
-    return shortest if all(other.startswith(shortest) for other in others) else None
-
-
-def common_label(name: str, labels: Iterable[str]) -> str:
-    """What a row is called where it has several labels: `common_start`, else its name."""
-    return common_start(labels) or name
 
 
 def dataset_title(name: str) -> str:

@@ -67,14 +67,19 @@ class SGD:
 
     def _accelerate(self, moved: list[Tensor], changes: list[Tensor]) -> list[Tensor]:
         """The v of the parameters `moved`, after their changes have gone into it."""
-        known = [self._velocity.get(id(p)) for p in moved]
-        pairs = list(zip(known, changes, strict=True))
-        if old := [v for v in known if v is not None]:
+        velocity = [self._velocity.get(id(p)) for p in moved]
+        old = [v for v in velocity if v is not None]
+        if len(old) == len(moved):  # all steps but the first ones
             torch._foreach_mul_(old, self.momentum)
+            torch._foreach_add_(old, changes)
+            return old
+        if old:
+            torch._foreach_mul_(old, self.momentum)
+            pairs = zip(velocity, changes, strict=True)
             torch._foreach_add_(old, [change for v, change in pairs if v is not None])
-        velocity = [change.clone() if v is None else v for v, change in pairs]
-        self._velocity.update(zip(map(id, moved), velocity, strict=True))
-        return velocity
+        new = [c.clone() if v is None else v for v, c in zip(velocity, changes, strict=True)]
+        self._velocity.update(zip(map(id, moved), new, strict=True))
+        return new
 
     def state_dict(self) -> dict[str, Any]:
         """The v of every parameter that has one, by place, laid out as torch's optimizers do.

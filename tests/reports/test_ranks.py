@@ -31,6 +31,17 @@ def test_a_setting_on_one_data_set_does_not_change_the_name_in_the_ranks() -> No
     assert set(rank_rows(build_table(records, PROTOCOL))[0].average) == {"CC", "RC", "PRODEN"}
 
 
+def test_a_row_that_has_other_settings_on_every_data_set_keeps_its_title() -> None:
+    records = three_data_sets()
+    for dataset, lr in ("digits", 0.02), ("lost", 0.03), ("birdsong", 0.04):
+        for q in (0.3, 0.7) if dataset == "digits" else (None,):
+            own = {"lr": lr, "milestones": (0.5, 0.75)}
+            records += make_records([50, 51], method="pico", dataset=dataset, q=q, train=own)
+    assert set(rank_rows(build_table(records, PROTOCOL))[0].average) == {
+        *("CC", "RC", "PRODEN", "PiCO"),
+    }
+
+
 def test_absence_is_not_rewarded() -> None:
     records = [r for r in three_data_sets() if (r.spec.method, r.spec.dataset) != ("rc", "lost")]
     ranks, notes = rank_rows(build_table(records, PROTOCOL))

@@ -8,6 +8,7 @@ import torch
 from pllbench.method import Method
 from pllbench_methods.abs_gce import ABSGCE
 from pllbench_methods.abs_mae import ABSMAE
+from pllbench_methods.cc import CC
 from pllbench_methods.shared.complementary import ClassRiskMethod
 from pllbench_methods.shared.multiple_complementary import (
     MultipleComplementaryMethod,
@@ -25,7 +26,7 @@ from tests.methods.fakes import (
     sets,
 )
 
-STATELESS = [cls for cls in BUILTIN if issubclass(cls, (StatelessMethod, ClassRiskMethod))]
+STATELESS = [CC, *(cls for cls in BUILTIN if issubclass(cls, (StatelessMethod, ClassRiskMethod)))]
 every_loss = pytest.mark.parametrize("cls", STATELESS, ids=lambda cls: cls.__name__)
 silent_at_full_sets = pytest.mark.parametrize(
     "cls", [cls for cls in STATELESS if cls not in (ABSMAE, ABSGCE)], ids=lambda cls: cls.__name__
