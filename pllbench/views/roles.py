@@ -33,7 +33,7 @@ def noise(x: Tensor, generator: Generator, spec: ViewSpec, stats: Statistics) ->
     """Rows plus Gaussian noise; sigma is `noise_std` in units of the scaled features."""
     sigma = stats.std * spec.noise_std if spec.scaling == "zscore" else spec.noise_std
     drawn = torch.randn(x.shape, generator=generator, device=x.device)
-    return lambda rows: x[rows] + drawn[rows] * sigma
+    return lambda rows: (drawn[rows] * sigma).add_(x[rows])
 
 
 def tokens(x: Tensor, generator: Generator, spec: ViewSpec, stats: Statistics) -> Drawn:

@@ -66,10 +66,8 @@ def scale(x: Tensor, spec: ViewSpec, stats: Statistics) -> Tensor:
 
     An all-zero TF-IDF row stays zero.
     """
-    if x.dtype == torch.uint8:
+    if x.dtype == torch.uint8 or spec.scaling == "zscore":
         return x.sub(stats.mean).div_(stats.std)
-    if spec.scaling == "zscore":
-        return (x - stats.mean) / stats.std
     if spec.scaling == "tfidf":
         weighted = x * stats.idf
         norm = torch.linalg.vector_norm(weighted, dim=1, keepdim=True)

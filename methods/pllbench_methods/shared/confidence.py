@@ -6,6 +6,7 @@ dimensions (networks), over which every function broadcasts.
 
 import math
 
+import torch
 from torch import Tensor
 
 from pllbench.method import H, Method, Problem
@@ -24,7 +25,7 @@ def restrict(scores: Tensor, candidates: Tensor) -> Tensor:
     The mask comes from the candidate sets, never from weights above 0: a candidate whose weight
     has underflowed may come back.
     """
-    return scores.masked_fill(~candidates, -math.inf)  # [..., B, C]
+    return torch.where(candidates, scores, -math.inf)  # [..., B, C]
 
 
 def confidence(logits: Tensor, candidates: Tensor) -> Tensor:
