@@ -90,10 +90,16 @@ def draw_noise(results: Results) -> Figure:
     return epochs.plot_noise_rates(plain_table(results), results.columns())
 
 
+def draw_ranks(results: Results) -> Figure:
+    """Average ranks with their critical difference."""
+    return results.plot("ranks")
+
+
 PLOTS = {
     "digits": Plot(Selection(load_benchmark("digits")), draw_accuracy),
     "birdsong": Plot(Selection(load_benchmark("birdsong")), draw_accuracy),
     "birdsong_noise": Plot(Selection(load_benchmark("birdsong")), draw_noise),
+    "tabular_all_ranks": Plot(Selection(load_benchmark("tabular_all")), draw_ranks),
     "cifar10-5k_noise": Plot(
         Selection(
             load_benchmark("small_images"),

@@ -167,7 +167,9 @@ def rank_notes(ranked: RankedLines) -> tuple[str, ...]:
     if distance >= k - 1:
         notes += ["N is too small: no two average ranks can lie that far apart."]
     if ranks.friedman_p is not None:
-        notes += [f"Friedman's test that all are alike: p = {format_p(ranks.friedman_p)}."]
+        found = format_p(ranks.friedman_p)
+        equals = "" if found.startswith("<") else "= "
+        notes += [f"Friedman's test that all are alike: p {equals}{found}."]
     if ranked.shared:
         labels = ranked.labels
         once = ", ".join(f"{labels[k]} as {labels[first]}" for k, first in ranked.shared.items())

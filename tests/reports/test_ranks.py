@@ -8,6 +8,7 @@ from pllbench.reports.ranks import (
     datasets_to_rank,
     places,
     rank_lines,
+    rank_notes,
     rank_rows,
     tabulate_ranks,
 )
@@ -128,3 +129,14 @@ def test_the_place_of_a_line_is_what_the_critical_difference_leaves_open() -> No
         "a": Place(1.0, 1, 2, "a"),
         "b": Place(2.0, 1, 2, "a"),
     }
+
+
+def test_a_small_p_is_below_and_not_equal() -> None:
+    table = build_table(three_data_sets(), PROTOCOL)
+    lines = rank_lines(table, datasets_to_rank(table))
+    notes = [
+        " ".join(rank_notes(replace(lines, ranks=replace(lines.ranks, friedman_p=p))))
+        for p in (0.0004, 0.25)
+    ]
+    assert "all are alike: p < .001." in notes[0]
+    assert "all are alike: p = .250." in notes[1]

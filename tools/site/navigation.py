@@ -23,6 +23,7 @@ _CONCEPTS = ("protocol", "runs", "tuning", "results", "speed", "SCALING", "archi
 _RESULTS = (
     ("Reproduction of published tables", "results/REPRODUCTION.md"),
     ("Tabular data", "results/tables/tabular.md"),
+    ("Every method, one budget", "results/tables/tabular_all.md"),
     ("Ablations on tabular data", "results/tables/tabular_ablations.md"),
     ("Noisy candidate sets", "results/tables/noisy_tabular.md"),
     ("Long-tailed digits", "results/tables/long_tailed_digits.md"),

@@ -1,15 +1,16 @@
 """The critical-difference diagram of average ranks (Demsar, JMLR 2006, figure 1)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from rich.cells import cell_len
 
 from pllbench.reports.plots.figure import FIGURE_STYLE, ShownFigure, wrap
-from pllbench.reports.ranks import rank_rows, ranks_title
+from pllbench.reports.ranks import line_label, rank_rows, ranks_title
 from pllbench.reports.statistics import Ranks, cliques
 from pllbench.reports.styles import LineStyle, LineStyles, style_rows
 from pllbench.reports.table import Table
@@ -28,6 +29,9 @@ _GAP = 0.02
 
 _GREY = "0.3"
 """Of lines that no method has."""
+
+_NUM_NUMBERS = 20
+"""Ranks that have room for their number on the axis."""
 
 _NOTE = 0.17
 """Height of a line of notes in inches."""
@@ -50,7 +54,11 @@ def rank_diagrams(table: Table) -> list[Diagram]:
         ValueError: as `rank_rows`.
     """
     several = len(table.budgets) > 1
-    styles = {style.label: style for style in style_rows(table).values()}
+    looks = style_rows(table)
+    styles = {style.label: style for style in looks.values()}
+    for rows in table.lines().values():  # one that has another label on every data set
+        label, row = line_label(rows), next(iter(rows.values()))
+        styles.setdefault(label, replace(looks[row.label], label=label))
     return [
         Diagram(*rank_rows(table, budget), ranks_title(table, budget) if several else "", styles)
         for budget in table.budgets
@@ -127,9 +135,11 @@ def _draw(axes: Axes, placed: _Placed) -> None:
 
 def _draw_axis(axes: Axes, num_methods: int, distance: float) -> None:
     axes.plot([1, num_methods], [0, 0], color="0", linewidth=1, clip_on=False)
+    numbered = MaxNLocator(_NUM_NUMBERS, steps=[1, 5, 10], integer=True).tick_values(1, num_methods)
     for rank in range(1, num_methods + 1):
         axes.plot([rank, rank], [0, 0.3], color="0", linewidth=1, clip_on=False)
-        axes.text(rank, 0.45, str(rank), ha="center", va="bottom")
+        if rank == 1 or rank in numbered:
+            axes.text(rank, 0.45, str(rank), ha="center", va="bottom")
     y = 2.0
     longer = distance > num_methods - 1
     end = float(num_methods) if longer else 1 + distance

@@ -10,7 +10,8 @@ from pllbench.reports.plots.critical_difference import Diagram, plot_ranks, rank
 from pllbench.reports.plots.figure import save
 from pllbench.reports.statistics import rank
 from pllbench.reports.styles import style_rows
-from tests.factories import of_benchmark
+from tests.factories import PROTOCOL, make_records, of_benchmark
+from tests.reports.examples import three_data_sets
 
 
 def test_every_method_is_named_with_its_rank(tmp_path: Path) -> None:
@@ -56,3 +57,21 @@ def test_methods_have_the_looks_of_the_other_figures() -> None:
         style = style_rows(table)[label]
         [marked] = [line for line in axes.lines if line.get_marker() == style.marker]
         assert marked.get_color() == style.colour
+
+
+def test_a_line_with_other_settings_on_every_data_set_has_the_look_of_its_method() -> None:
+    records = [record for record in three_data_sets() if record.spec.method != "rc"]
+    for dataset, lr in ("digits", 0.02), ("lost", 0.03), ("birdsong", 0.04):
+        for q in (0.3, 0.7) if dataset == "digits" else (None,):
+            records += make_records([50, 51], method="rc", dataset=dataset, q=q, train={"lr": lr})
+    [diagram] = rank_diagrams(build_table(records, PROTOCOL))
+    assert {"CC", "RC", "PRODEN"} == set(diagram.ranks.average)
+    assert diagram.styles["RC"].marker
+    assert diagram.styles["RC"].label == "RC"
+
+
+def test_numbers_of_many_ranks_stand_apart() -> None:
+    ranks = rank({f"method {i}": [90.0 - i, 80.0 - i] for i in range(49)})
+    [axes] = plot_ranks([Diagram(ranks)]).axes
+    numbers = [text.get_text() for text in axes.texts if text.get_text().isdecimal()]
+    assert numbers == ["1", *(str(number) for number in range(5, 50, 5))]
