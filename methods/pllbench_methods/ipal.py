@@ -43,7 +43,9 @@ def reconstruction_weights(rows: Tensor, x: Tensor, index: Tensor) -> npt.NDArra
     """
     points = rows.cpu().numpy()
     pairs = zip(x.cpu().numpy(), index.cpu().numpy(), strict=True)
-    return np.stack([nnls(points[near].T, point)[0] for point, near in pairs])
+    # three rounds a neighbour, SciPy's default, end too early for columns of very unequal size
+    rounds = 100 * index.shape[1]
+    return np.stack([nnls(points[near].T, point, maxiter=rounds)[0] for point, near in pairs])
 
 
 def neighbour_graph(weights: npt.NDArray[np.float64], index: Tensor) -> csr_array:

@@ -35,6 +35,17 @@ def test_weights_of_neighbours(
     assert found[0].tolist() == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.parametrize("seed", [1425, 2186, 11128, 12354])
+def test_columns_of_very_unequal_size_take_their_rounds(seed: int) -> None:
+    """Ten neighbours, of which the first is the row itself: it alone has a weight."""
+    stream = np.random.default_rng(seed)
+    size = 10.0 ** stream.uniform(-5, 3, (12, 1))
+    columns = (size * (1 + 0.3 * stream.standard_normal((12, 10)))).astype(np.float32)
+    rows = torch.from_numpy(columns.T.copy())
+    found = reconstruction_weights(rows, rows[:1], torch.arange(10)[None])
+    assert found[0].tolist() == pytest.approx([1] + [0] * 9, abs=1e-6)
+
+
 def test_rows_of_the_graph_sum_to_1_or_have_no_neighbour() -> None:
     graph = neighbour_graph(
         np.array([[3.0, 1.0], [0, 0], [0, 2]]), torch.tensor([[1, 2], [0, 2], [0, 1]])
