@@ -12,9 +12,26 @@ from pathlib import Path
 from pllbench.grid.benchmark import load_benchmark
 from pllbench.grid.plan import Selection
 from pllbench.reports.formats.render import to_text
+from pllbench.reports.report import Report
 from pllbench.tuning.criteria import criterion_entries, report_criteria
 from pllbench.tuning.study import load_study
 from pllbench.tuning.tune import TuningPlan
+
+
+def criteria(benchmark: str, results: Path) -> Report:
+    """The report on the study of a benchmark.
+
+    Args:
+        benchmark: its name, or a TOML file.
+        results: folder with the study.
+
+    Raises:
+        ValueError: there is no such benchmark, or none of its trials.
+    """
+    found = load_benchmark(benchmark)
+    study = load_study(results, Path(benchmark).stem)
+    cells = TuningPlan(Selection(benchmark=found), found.tuning).cells(study.file)
+    return report_criteria([entry for cell in cells for entry in criterion_entries(study, cell)])
 
 
 def main() -> None:
@@ -25,14 +42,11 @@ def main() -> None:
     parser.add_argument("--format", default="markdown", help="or json")
     arguments = parser.parse_args()
     try:
-        benchmark = load_benchmark(arguments.benchmark)
-        study = load_study(arguments.results, Path(arguments.benchmark).stem)
-        cells = TuningPlan(Selection(benchmark=benchmark), benchmark.tuning).cells(study.file)
-        entries = [entry for cell in cells for entry in criterion_entries(study, cell)]
+        report = criteria(arguments.benchmark, arguments.results)
     except ValueError as error:
         sys.stderr.write(f"criteria.py: {error}\n")
         sys.exit(2)
-    sys.stdout.write(to_text(report_criteria(entries), arguments.format))
+    sys.stdout.write(to_text(report, arguments.format))
 
 
 if __name__ == "__main__":
