@@ -30,7 +30,7 @@ from pllbench.reports.plots.figure import save
 from pllbench.reports.report import Report, report_table, table_entries
 from pllbench.reports.results import Results
 from pllbench.reports.table import Table
-from tools import choices
+from tools import choices, criteria
 
 ROOT = Path(__file__).parents[1]
 
@@ -51,6 +51,7 @@ TABLES: Mapping[str, Callable[[Results], ReportView]] = {
     "tabular_ablations": methodcaller("tests", "asyco"),
     "tabular_variants": plain,
     "tabular_all": ranked,
+    "tuned_tabular_chosen": methodcaller("worth_of_tuning"),
     "noisy_tabular": plain,
     "long_tailed_digits": methodcaller("table", metrics=("balanced", "many", "medium", "few")),
     "small_images": plain,
@@ -60,6 +61,10 @@ TABLES: Mapping[str, Callable[[Results], ReportView]] = {
 
 EMBEDDED = {"docs/quickstart.md": ("digits", "digits"), "docs/results.md": ("birdsong", "birdsong")}
 """Pages with a table between marks: the mark, and the benchmark."""
+
+
+STUDY = "tuned_tabular"
+"""The benchmark whose search is committed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +95,11 @@ def draw_noise(results: Results) -> Figure:
     return epochs.plot_noise_rates(plain_table(results), results.columns())
 
 
+def draw_tuning(results: Results) -> Figure:
+    """What tuning is worth, by method."""
+    return results.plot("tuning")
+
+
 def draw_ranks(results: Results) -> Figure:
     """Average ranks with their critical difference."""
     return results.plot("ranks")
@@ -100,6 +110,7 @@ PLOTS = {
     "birdsong": Plot(Selection(load_benchmark("birdsong")), draw_accuracy),
     "birdsong_noise": Plot(Selection(load_benchmark("birdsong")), draw_noise),
     "tabular_all_ranks": Plot(Selection(load_benchmark("tabular_all")), draw_ranks),
+    "tuning": Plot(Selection(load_benchmark("tuned_tabular_chosen")), draw_tuning),
     "cifar10-5k_noise": Plot(
         Selection(
             load_benchmark("small_images"),
@@ -120,6 +131,9 @@ def pages(records: Results) -> Iterator[tuple[str, str]]:
         part = records.select(Selection(load_benchmark(name)))
         if part.finished:
             yield f"results/tables/{name}.md", shown(part).to_markdown()
+    if (ROOT / "results" / "tuning" / STUDY).is_dir():
+        found = criteria.criteria(STUDY, ROOT / "results")
+        yield "results/tables/criteria.md", to_text(found, "markdown")
     if (ROOT / "results" / "choices").is_dir():
         yield "results/choices.md", choices.page(api.load(ROOT / "results" / "choices"))
     for path, (mark, name) in EMBEDDED.items():

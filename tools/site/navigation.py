@@ -25,6 +25,8 @@ _RESULTS = (
     ("Tabular data", "results/tables/tabular.md"),
     ("Every method, one budget", "results/tables/tabular_all.md"),
     ("Ablations on tabular data", "results/tables/tabular_ablations.md"),
+    ("Tuned with equal chances", "results/tables/tuned_tabular_chosen.md"),
+    ("How well the criteria choose", "results/tables/criteria.md"),
     ("Noisy candidate sets", "results/tables/noisy_tabular.md"),
     ("Long-tailed digits", "results/tables/long_tailed_digits.md"),
     ("Speed and memory", "results/speed.md"),
