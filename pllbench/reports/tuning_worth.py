@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pllbench.reports.paired_tests import compare_cells
 from pllbench.reports.ranks import rank_rows
 from pllbench.reports.report import Entry, Report, TextRow, TextTable, plain_headers, plain_row
-from pllbench.reports.statistics import Ranks
 from pllbench.reports.table import (
     MISSING,
     Block,
@@ -148,13 +147,17 @@ def _texts(worth: TuningWorth, *, several: bool) -> tuple[str, ...]:
 
 def _ranks(table: Table, budgets: Sequence[str]) -> TextTable:
     """Average ranks over data sets, those of default settings and of each budget side by side."""
-    found: dict[str, Ranks] = {}
-    notes: dict[str, None] = {}
-    for budget in ("", *budgets):
-        found[budget], said = rank_rows(table, budget)
-        notes |= dict.fromkeys(said)
+    found = {budget: rank_rows(table, budget) for budget in ("", *budgets)}
     headers = ["Method", "Default", *(["Tuned"] if len(budgets) == 1 else budgets)]
-    averages = [found[budget].average for budget in found]
+    said = [notes for _, notes in found.values()]
+    shared = [note for note in said[0] if all(note in notes for notes in said)]
+    own = [
+        f"{header}: {note}"
+        for header, notes in zip(headers[1:], said, strict=True)
+        for note in notes
+        if note not in shared
+    ]
+    averages = [ranks.average for ranks, _ in found.values()]
     labels = sorted(averages[0], key=averages[0].__getitem__)
     labels += [label for ranks in averages for label in ranks if label not in averages[0]]
     rows = (
@@ -162,5 +165,5 @@ def _ranks(table: Table, budgets: Sequence[str]) -> TextTable:
         for label in dict.fromkeys(labels)
     )
     return TextTable(
-        "Average ranks over data sets", plain_headers(headers), tuple(rows), notes=tuple(notes)
+        "Average ranks over data sets", plain_headers(headers), tuple(rows), notes=(*shared, *own)
     )

@@ -200,7 +200,7 @@ def write_record(root: Path, record: Record, curves: Curves) -> Path:
     """Store a finished run, its `rounded` curves first; gives the path of the JSON."""
     path = record_path(root, record.spec)
     write_curves(path, curves)
-    text = record.model_dump_json(indent=1, by_alias=True)
+    text = record.model_dump_json(by_alias=True)
     write_atomic(path, text.encode() + b"\n")
     return path
 

@@ -110,6 +110,21 @@ def test_the_worth_of_tuning_is_a_paired_difference() -> None:
     assert (first.method, first.budget) == ("cc", WORDS)
 
 
+def test_what_is_said_of_one_budget_alone_names_it() -> None:
+    """A third method, last with default settings, is between the two others on Lost when tuned."""
+    more: list[Record] = []
+    for dataset, q, better in (("digits", 0.3, 70.0), ("lost", None, 82.2)):
+        where = {"dataset": dataset, "q": q, "method": "proden"}
+        more += make_records([69, 70, 71], **where)
+        more += make_records([better] * 3, **where, train={"lr": 0.05}, tuning=tuned())
+    notes = report_tuning(table(more)).tables[-1].notes
+    assert [note for note in notes if ":" in note and note.startswith(("Default", "Tuned"))] == [
+        "Default: Friedman's test that all are alike: p = .135.",
+        "Tuned: Friedman's test that all are alike: p = .223.",
+    ]
+    assert sum("Nemenyi" in note for note in notes) == 1
+
+
 def test_the_report_has_ranks_before_and_after_side_by_side() -> None:
     report = report_tuning(table())
     digits, lost, ranks = report.tables
