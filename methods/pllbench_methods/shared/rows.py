@@ -40,6 +40,8 @@ def nearest(rows: Tensor, x: Tensor | None, num: int) -> tuple[Tensor, Tensor]:
     Returns:
         Distances, float64 and ascending, and row numbers: [M, K] each.
     """
+    if x is None and len(rows) < 2:
+        raise ValueError("a single training row has no neighbours")
     points = rows.cpu()
     asked = points if x is None else x.cpu()
     # As many threads as torch has: workers share the cores, and sums depend on the number.

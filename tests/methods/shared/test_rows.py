@@ -58,3 +58,8 @@ def test_images_are_flattened() -> None:
     rows, found = all_rows(Instances(x, candidates))
     assert torch.equal(rows, x.view(7, 12))
     assert torch.equal(found, candidates)
+
+
+def test_a_single_training_row_has_no_neighbours() -> None:
+    with pytest.raises(ValueError, match="^a single training row has no neighbours$"):
+        nearest(torch.ones(1, 3), None, 5)
