@@ -74,6 +74,7 @@ def test_another_result_is_another_page_and_another_plot(
         "results/tables/tabular.md",
         "results/tables/tabular_variants.md",
         "results/tables/tabular_all.md",
+        "results/tables/tuned_tabular_chosen.md",
         "results/plots/digits.png",
     }
     assert made([90, 91, 92, 93, 94]) == first
