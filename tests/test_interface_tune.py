@@ -49,6 +49,7 @@ def test_a_study_is_that_of_the_command(plugin_folder: Path, tmp_path: Path) -> 
     assert found.path.read_text() == typed.read_text().replace('"--', '"')  # the reasons of flags
     frame = found.frame()
     assert isinstance(frame, pd.DataFrame)
+    assert repr(found) == "<Tuned 'default': 2 cells, 6 trials, 2 choices>"
     assert list(frame.groupby("method")["trial"].count()) == [3, 3]
     assert list(frame.groupby("method")["chosen"].sum()) == [1, 1]
     again = tune_here(["cc", "lws"], "lost", results=tmp_path / "typed", data_dir=plugin_folder)

@@ -78,7 +78,7 @@ def _in_block(block: Block, table: Table) -> Iterator[TuningWorth]:
         partner = stated.get(row.untuned_label)
         if row.budget and partner:
             for tuned, plain in zip(row.cells, partner.cells, strict=True):
-                if tuned or plain:
+                if tuned:
                     yield _worth(row, tuned, plain, table)
 
 

@@ -109,9 +109,13 @@ def shared_space(folder: Path | None = None) -> Space:
     """The shared space of a folder, else of the suite.
 
     Raises:
-        ValueError: there is none in the folder, or it is wrong.
+        FieldError: there is no such folder.
+        ValueError: the space is wrong.
     """
-    path = (folder or spaces_folder()) / f"{SHARED}.toml"
+    if folder and not folder.is_dir():
+        raise FieldError("spaces", "no such folder", folder)
+    places = [place / f"{SHARED}.toml" for place in (folder, spaces_folder()) if place]
+    path = next((place for place in places if place.is_file()), places[-1])
     space = _read(path)
     if space.hparams:
         raise ValueError(f"{path}: hparams: they belong into the space of a method")

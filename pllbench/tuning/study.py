@@ -6,6 +6,7 @@ trial that has been decided. The folder is a folder of results, too: trials that
 are its records, the others have their columns in `paused`.
 """
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -58,6 +59,14 @@ class StudyFile(StrictModel):
         """What a method was given whose first lots of trials are decided."""
         fields = self.judging.model_dump()
         return Budget(**fields, trials=self.trials[:lots], space=self.shared.digest)
+
+    def stored(self) -> dict[str, JsonValue]:
+        """What is written of it: how trials are judged in full, whatever a later default says."""
+        judging = self.judging.model_dump(mode="json")
+        return self.model_dump(mode="json", exclude_defaults=True) | {
+            "version": self.version,
+            "judging": judging,
+        }
 
     def numbers(self, lot: int) -> range:
         """Numbers of the trials of a lot."""
@@ -176,7 +185,7 @@ def open_study(folder: Path, wanted: StudyFile, given: Mapping[str, object]) -> 
             missing = sum(wanted.trials) - sum(file.trials)
             trials = (*file.trials, missing) if missing > 0 else file.trials
             file = file.model_copy(update={"trials": trials, "own": wanted.own | file.own})
-        text = file.model_dump_json(indent=1, exclude_defaults=True)
+        text = json.dumps(file.stored(), indent=1)
         write_atomic(folder / "study.json", text.encode() + b"\n")
         _mend_journal(folder)
     return Study(folder, file)

@@ -148,7 +148,7 @@ def _require_distinct(runs: Iterable[PlannedRun]) -> None:
             raise ValueError(f"{number} grids have {name} on {dataset}{rate}: tune one of them")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Tuned:
     """What has come of a search.
 
@@ -167,6 +167,12 @@ class Tuned:
     choices: Sequence[Choice]
     benchmark: Benchmark
     summary: SearchSummary = field(default_factory=SearchSummary)
+
+    def __repr__(self) -> str:
+        """The study, with numbers of cells, decided trials and choices."""
+        name, decided = self.study.folder.name, sum(map(len, self.trials.values()))
+        numbers = f"{len(self.cells)} cells, {decided} trials, {len(self.choices)} choices"
+        return f"<Tuned {name!r}: {numbers}>"
 
     @property
     def path(self) -> Path:

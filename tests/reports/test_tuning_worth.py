@@ -110,6 +110,12 @@ def test_the_worth_of_tuning_is_a_paired_difference() -> None:
     assert (first.method, first.budget) == ("cc", WORDS)
 
 
+def test_cells_that_no_search_has_seen_are_left_out() -> None:
+    more = make_records([70, 71, 72], method="cc", dataset="digits", q=0.7)
+    found = tuning_worth(table(more))
+    assert {(w.dataset, w.q) for w in found} == {("digits", 0.3), ("lost", None)}
+
+
 def test_what_is_said_of_one_budget_alone_names_it() -> None:
     """A third method, last with default settings, is between the two others on Lost when tuned."""
     more: list[Record] = []

@@ -96,8 +96,9 @@ def test_a_folder_of_ones_own_comes_before_the_suites(tmp_path: Path) -> None:
     write(tmp_path, "asyco", "[hparams.rho]\nvalues = [0.1, 0.2]\nsource = 's'\n")
     assert own_space("asyco", tmp_path).hparams["rho"].values == (0.1, 0.2)
     assert own_space("syco", tmp_path) == own_space("syco")
-    with pytest.raises(FieldError, match=r"spaces .*shared\.toml: not readable"):
-        shared_space(tmp_path)
+    assert shared_space(tmp_path) == shared_space()
+    with pytest.raises(FieldError, match=r"spaces .*nosuch: no such folder"):
+        shared_space(tmp_path / "nosuch")
 
 
 PLUGIN = """

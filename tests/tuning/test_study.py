@@ -107,6 +107,8 @@ def test_the_file_says_what_every_method_is_given(options: RunOptions) -> None:
     run(on_lost("lws", trials=2), options)
     fields = json.loads((options.results / "tuning" / "try" / "study.json").read_text())
     assert fields["trials"] == [2]
+    judging = {"criterion": "covering_rate", "seeds": [100], "holdout": 0.1, "halving": 3}
+    assert fields["judging"] == judging, "in full: a later default does not change a study"
     assert fields["own"]["lws"]["hparams"]["beta"]["values"] == [1.0, 2.0]
     assert fields["shared"]["train"]["lr"]["high"] == 1.0
     assert "epochs" not in fields["shared"]["train"], "the flag states them"

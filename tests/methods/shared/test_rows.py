@@ -61,5 +61,5 @@ def test_images_are_flattened() -> None:
 
 
 def test_a_single_training_row_has_no_neighbours() -> None:
-    with pytest.raises(ValueError, match="^a single training row has no neighbours$"):
+    with pytest.raises(ValueError, match=r"^a single training row has no neighbours$"):
         nearest(torch.ones(1, 3), None, 5)
