@@ -137,7 +137,7 @@ REFUSED = [
     ),
     (["--holdout", "0"], "--holdout 0.0: Input should be greater than 0"),
     (["--study", "a/b"], "--study a/b: its name must be letters"),
-    (["--spaces", "nowhere"], "--spaces nowhere/shared.toml: not readable"),
+    (["--spaces", "nowhere"], "--spaces nowhere: no such folder"),
     (["--methods", "average"], "--methods: unknown method 'average'"),
     (["--methods", "able"], "--methods able: no space; write "),
     (["--methods", "supervised"], "--methods: none here learns from candidate sets"),

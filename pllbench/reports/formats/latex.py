@@ -77,6 +77,9 @@ _COLUMNS = 5
 _LINES, _LINE = 44, 36
 """Lines that fit on a page beside a caption, and letters that fit on a line of a wrapped label."""
 
+_LETTERS, _CAPTION = 110, 6
+"""Letters of a caption's line, and lines of a caption for which every page has room."""
+
 _COLUMN = 55
 """Letters that fit in one column of a two-column page."""
 
@@ -144,8 +147,9 @@ def to_latex(report: Report, label: str = "tab:pllbench") -> str:
     """
     if report.joined:
         narrow = narrow_tables(report, _COLUMNS)
-        pages = _pages(narrow.tables)
-        captions = [narrow.caption(), *["Continued."] * (len(pages) - 1)]
+        caption = narrow.caption()
+        pages = _pages(narrow.tables, _LINES - max(0, len(caption) // _LETTERS - _CAPTION))
+        captions = [caption, *["Continued."] * (len(pages) - 1)]
         labels = [label, *(f"{label}-{i}" for i in range(2, len(pages) + 1))]
         return "\n".join(map(_joined, pages, captions, labels))
     first, *others = report.tables
@@ -172,16 +176,19 @@ def _separate(table: TextTable, label: str, notes: Sequence[str] = ()) -> str:
     )
 
 
-def _pages(tables: Sequence[TextTable]) -> list[list[TextTable]]:
-    """Joined tables in groups that fit on a page each; one that is longer is divided."""
+def _pages(tables: Sequence[TextTable], first: int) -> list[list[TextTable]]:
+    """Joined tables in groups that fit on a page each; one that is longer is divided.
+
+    The first page has room for `first` lines beside its caption.
+    """
     pages: list[list[TextTable]] = []
     room = 0
     for table in tables:
         for part in _parts(table):
             height = _height(part)
             if height > room:
+                room = _LINES if pages else first
                 pages.append([])
-                room = _LINES
             pages[-1].append(part)
             room -= height
     return pages
