@@ -77,7 +77,7 @@ _COLUMNS = 5
 _LINES, _LINE = 44, 36
 """Lines that fit on a page beside a caption, and letters that fit on a line of a wrapped label."""
 
-_LETTERS, _CAPTION = 110, 6
+_LETTERS, _CAPTION = 70, 9
 """Letters of a caption's line, and lines of a caption for which every page has room."""
 
 _COLUMN = 55
@@ -184,7 +184,7 @@ def _pages(tables: Sequence[TextTable], first: int) -> list[list[TextTable]]:
     pages: list[list[TextTable]] = []
     room = 0
     for table in tables:
-        for part in _parts(table):
+        for part in _parts(table, _LINES if pages else first):
             height = _height(part)
             if height > room:
                 room = _LINES if pages else first
@@ -194,12 +194,12 @@ def _pages(tables: Sequence[TextTable], first: int) -> list[list[TextTable]]:
     return pages
 
 
-def _parts(table: TextTable) -> Iterator[TextTable]:
-    """A table in parts that fit on a page each, under its headers."""
+def _parts(table: TextTable, lines: int) -> Iterator[TextTable]:
+    """A table in parts of at most so many lines each, under its headers."""
     part = replace(table, rows=())
     for row in table.rows:
         longer = replace(part, rows=(*part.rows, row))
-        if part.rows and _height(longer) > _LINES:
+        if part.rows and _height(longer) > lines:
             yield part
             longer = replace(table, rows=(row,))
         part = longer
